@@ -24,20 +24,16 @@ else: the scope ``gradients``, and a variable's own scope.
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from dataflow.graph.registry import get_op
-
-_T = TypeVar("_T")
+from dataflow.introspect.node_links import READS, NodeLinks
 
 #: The machinery, in the order in which a picture names it.
 ROLES = ("gradient", "optimizer", "initializer", "saver", "summary", "assertion")
 
-_SOURCES = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
-_READS = frozenset({"Identity", "ReadVariableOp"})
 _GRADIENT_SCOPE = re.compile(r"(^|/)gradients(_\d+)?/")
 _UPDATE = re.compile(r"^(Resource)?(Sparse)?Apply")
 _ACCUMULATOR = re.compile(r"ConditionalAccumulator$")
@@ -76,46 +72,11 @@ def assign_roles(nodes: Sequence[dict[str, Any]]) -> list[int]:
     return changed
 
 
-class _Lists(dict[int, "list[_T]"], Generic[_T]):
-    """Node number to what it has several of; an empty list, kept by nobody, where it has none."""
-
-    def __missing__(self, _: int) -> list[_T]:
-        return []
-
-
-class _Roles:
+class _Roles(NodeLinks):
     def __init__(self, nodes: Sequence[dict[str, Any]]) -> None:
-        self.nodes = nodes
+        super().__init__(nodes)
         self.role: dict[int, str] = {}
         self.owner: dict[int, int] = {}
-        number = {node["name"]: index for index, node in enumerate(nodes)}
-        # Tuples of numbers and few lists: a graph of thousands of nodes must not make Python's
-        # collector of cycles look through the whole process.
-        self.inputs: list[tuple[int, ...]] = []
-        self.controls = _Lists[int]()
-        self.readers = _Lists[tuple[int, int]]()  # (reader, its input)
-        self.followers = _Lists[int]()
-        for index, node in enumerate(nodes):
-            sources = []
-            for position, text in enumerate(node["inputs"]):
-                if text.startswith("^"):
-                    source = number.get(text[1:])
-                    if source is not None:
-                        self.controls.setdefault(index, []).append(source)
-                        self.followers.setdefault(source, []).append(index)
-                    continue
-                source = number.get(text.rpartition(":")[0] or text)
-                if source is not None:
-                    sources.append(source)
-                    self.readers.setdefault(source, []).append((index, position))
-            self.inputs.append(tuple(sources))
-        self.variables = {i for i, node in enumerate(nodes) if _is_variable(node["op"])}
-        self.constants: set[int] = set()  # also what is computed from constants alone
-        for index, node in enumerate(nodes):
-            inputs = self.inputs[index]
-            if node["op"] == "Const" or (inputs and self.constants.issuperset(inputs)):
-                self.constants.add(index)
-        self.sources = {i for i, node in enumerate(nodes) if node["op"] in _SOURCES}
 
     def find(self) -> None:
         """Fills in ``role`` and ``owner``."""
@@ -152,7 +113,7 @@ class _Roles:
             scope = self.nodes[variable]["name"] + "/"
             for reader, position in self.readers[variable]:
                 node = self.nodes[reader]
-                if node["op"] in _READS:
+                if node["op"] in READS:
                     if node["name"].startswith(scope):
                         self.owner[reader] = variable
                 elif position == 0 and node["op"].startswith("Assign"):
@@ -164,7 +125,7 @@ class _Roles:
     def _take_restores(self) -> None:
         """What restores assign, in the order of the graph."""
         for index in sorted(self._take("saver")):
-            for reader in self._after(index):
+            for reader in self.after(index):
                 if self.nodes[reader]["op"].startswith("Assign"):
                     self.role.setdefault(reader, "saver")
             for follower in self.followers[index]:
@@ -229,12 +190,6 @@ class _Roles:
                     self.role.setdefault(one, "optimizer")
         self._take_what_only_they_read("optimizer")
 
-    def _after(self, index: int) -> Iterable[int]:
-        for reader, _ in self.readers[index]:
-            if self.nodes[reader]["op"] in ("Identity", "Reshape"):
-                yield from (further for further, _ in self.readers[reader])
-            yield reader
-
     def _take_gradients(self) -> None:
         """What stands in a scope of ``tf.gradients``, and what is computed from it."""
         waiting = []
@@ -247,21 +202,10 @@ class _Roles:
             for reader, _ in self.readers[index]:
                 if reader in self.role or reader in self.variables:
                     continue
-                updates = _UPDATE.match(self.nodes[reader]["op"]) or self._writes(reader)
+                updates = _UPDATE.match(self.nodes[reader]["op"]) or self.writes(reader)
                 self.role[reader] = "optimizer" if updates else self.role[index]
                 waiting.append(reader)
         self._take_what_only_they_read("gradient")
-
-    def _writes(self, index: int) -> bool:
-        """Whether an op changes the variable that is its first input."""
-        node = self.nodes[index]
-        first = self.inputs[index][:1]
-        return bool(first) and first[0] in self.variables and node["op"] not in _READS
-
-    def _sets(self, index: int, variable: int) -> bool:
-        """Whether an op that nobody reads assigns a value to the variable."""
-        is_assignment = self.nodes[index]["op"].startswith("Assign")
-        return is_assignment and self.inputs[index][0] == variable and not self.readers[index]
 
     def _take_updates(self) -> None:
         """Updates by gradients, what only they read, and what counts their steps."""
@@ -270,21 +214,16 @@ class _Roles:
                 self.role.setdefault(index, "optimizer")
         self._take_what_waits_for_updates()
         for index in range(len(self.nodes) - 1, -1, -1):
-            if index in self.role or not self._writes(index):
+            if index in self.role or not self.writes(index):
                 continue
             after = [*self.followers[index], *(reader for reader, _ in self.readers[index])]
-            after = [one for one in after if not self._is_unread(one)]
+            after = [one for one in after if not self.is_unread(one)]
             if any(self.role.get(source) == "optimizer" for source in self.inputs[index]) or (
                 after and all(self.role.get(one) == "optimizer" for one in after)
             ):
                 self.role[index] = "optimizer"
         self._take_what_waits_for_updates()
         self._take_what_only_they_read("optimizer")
-
-    def _is_unread(self, index: int) -> bool:
-        """Whether a node is the new value of a variable, which nobody has asked for."""
-        unused = not self.readers[index] and not self.followers[index]
-        return unused and self.nodes[index]["op"] in _READS
 
     def _take_what_waits_for_updates(self) -> None:
         """The step counter, the power of a decay, and their groups."""
@@ -310,7 +249,7 @@ class _Roles:
                     if self.role.get(reader) not in ("initializer", "saver", "summary")
                 ]
                 # What only sets a variable that the optimizer uses is no use of it by the model.
-                sets = [i for i in used if i not in self.role and self._sets(i, variable)]
+                sets = [i for i in used if i not in self.role and self.sets(i, variable)]
                 used = [i for i in used if i not in sets]
                 if used and all(self.role.get(reader) == "optimizer" for reader in used):
                     changed = True
@@ -323,7 +262,7 @@ class _Roles:
         """Who reads a variable, also through its own reads."""
         readers = []
         for reader, _ in self.readers[variable]:
-            if self.owner.get(reader) == variable and self.nodes[reader]["op"] in _READS:
+            if self.owner.get(reader) == variable and self.nodes[reader]["op"] in READS:
                 readers += [further for further, _ in self.readers[reader]]
             else:
                 readers.append(reader)
@@ -350,19 +289,13 @@ class _Roles:
                     for reader, _ in readers
                     if self.role.get(reader) == "gradient"
                 )
-                if looked_at and not self._is_small(source):
+                if looked_at and not self.is_small(source):
                     continue  # a loss that is only looked at is a part of the model
                 self.role[source] = role
                 owners = {self.owner.get(reader) for reader, _ in readers}
                 if role == "initializer" and len(owners) == 1 and None not in owners:
                     self.owner[source] = next(iter(owners))  # type: ignore[assignment]
                 waiting.append(source)
-
-    def _is_small(self, index: int) -> bool:
-        """A constant, a shape, or a question that is answered with yes or no."""
-        node = self.nodes[index]
-        kinds = {output.get("dtype") for output in node.get("outputs", [])}
-        return index in self.constants or kinds <= {"bool", "string"} or node["op"] == "Shape"
 
     def _take_groups(self) -> None:
         """A group of nodes of one role, with what depends on it alone."""
@@ -373,18 +306,15 @@ class _Roles:
             found = {
                 "initializer" if self._initializes(s) else self.role.get(s)
                 for s in self.controls[index]
-                if not self._is_nothing(s)
+                if not self.is_nothing(s)
             }
             if found and None not in found:
                 self.role[index] = _group_role({str(role) for role in found})
         for index in range(len(self.nodes)):  # groups of nothing: there were no tables, for one
             found = {self.role.get(follower) for follower in self.followers[index]}
-            if index not in self.role and self._is_nothing(index) and len(found) == 1:
+            if index not in self.role and self.is_nothing(index) and len(found) == 1:
                 if None not in found:
                     self.role[index] = str(*found)
-
-    def _is_nothing(self, index: int) -> bool:
-        return self.nodes[index]["op"] == "NoOp" and not self.controls[index]
 
     def _take_unread_settings(self) -> None:
         """A setting that nobody reads is what the nodes beside it are; one may be a variable, or computed."""
@@ -448,14 +378,6 @@ class _Roles:
         if not -len(args) <= position < len(args) or args[position].is_list:
             return False
         return args[position].name in op_def.host_inputs
-
-
-@functools.cache
-def _is_variable(op_type: str) -> bool:
-    try:
-        return get_op(op_type).is_variable
-    except KeyError:
-        return False  # a node of another program
 
 
 def _scope(node: dict[str, Any]) -> str:

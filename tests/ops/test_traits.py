@@ -293,7 +293,8 @@ BY_TYPE = {
     "rewrites/loop_shapes.py": "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3",
     "rewrites/loop_accumulator_sinking.py": "Add AddV2",
     # What a picture of a learner's graph shows beside the model: initial values, files, settings.
-    "introspect/node_roles.py": "Assign IdentityN MakeIterator PlaceholderWithDefault ReadVariableOp Reshape Shape",
+    "introspect/node_links.py": "Assign PlaceholderWithDefault ReadVariableOp Reshape Shape",
+    "introspect/node_roles.py": "Assign IdentityN MakeIterator",
     "rewrites/symbolic_shapes.py": "Add AddV2 FusedBatchNormGradV3 FusedBatchNormV3 Maximum Minimum Mul RealDiv "
     "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits Sub",
 }
