@@ -89,19 +89,21 @@ class AdamOptimizer(Optimizer):
             use_locking=self._use_locking,
         )
 
+    def _moments_and_numbers(self, var: Variable) -> tuple[Any, ...]:
+        """Both moments, then the rate with the bias of their first steps taken out, the betas and epsilon."""
+        beta1_power, beta2_power = (self._cast(b, var) for b in self._get_beta_accumulators())
+        rate, *others = (
+            self._cast(value, var)
+            for value in (self._lr_t, self._beta1_t, self._beta2_t, self._epsilon_t)
+        )
+        rate = rate * sqrt(1 - beta2_power) / (1 - beta1_power)
+        return self.get_slot(var, "m"), self.get_slot(var, "v"), rate, *others
+
     def _apply_sparse_shared(
         self, grad: Tensor, var: Variable, indices: TensorLike, scatter: Any
     ) -> Any:
         graph = default_graph()
-        beta1_power, beta2_power = self._get_beta_accumulators()
-        beta1_power = self._cast(beta1_power, var)
-        beta2_power = self._cast(beta2_power, var)
-        rate = self._cast(self._lr_t, var)
-        beta1 = self._cast(self._beta1_t, var)
-        beta2 = self._cast(self._beta2_t, var)
-        epsilon = self._cast(self._epsilon_t, var)
-        rate = rate * sqrt(1 - beta2_power) / (1 - beta1_power)
-        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
+        m, v, rate, beta1, beta2, epsilon = self._moments_and_numbers(var)
         m_rows = grad * (1 - beta1)
         m_t = assign(m, m * beta1, use_locking=self._use_locking)
         with graph.control_dependencies([m_t]):

@@ -25,13 +25,7 @@ class LazyAdamOptimizer(AdamOptimizer):
     """
 
     def _apply_sparse(self, grad: Any, var: Variable) -> Any:
-        beta1_power, beta2_power = (self._cast(b, var) for b in self._get_beta_accumulators())
-        rate, beta1, beta2, epsilon = (
-            self._cast(value, var)
-            for value in (self._lr_t, self._beta1_t, self._beta2_t, self._epsilon_t)
-        )
-        rate = rate * sqrt(1 - beta2_power) / (1 - beta1_power)
-        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
+        m, v, rate, beta1, beta2, epsilon = self._moments_and_numbers(var)
         rows, values = grad.indices, grad.values
         m_rows = beta1 * gather(m, rows) + (1 - beta1) * values
         v_rows = beta2 * gather(v, rows) + (1 - beta2) * values * values
@@ -54,13 +48,7 @@ class NadamOptimizer(AdamOptimizer):
         return self._step(grad.values, var, grad.indices)
 
     def _step(self, grad: Any, var: Variable, rows: Any) -> Any:
-        beta1_power, beta2_power = (self._cast(b, var) for b in self._get_beta_accumulators())
-        rate, beta1, beta2, epsilon = (
-            self._cast(value, var)
-            for value in (self._lr_t, self._beta1_t, self._beta2_t, self._epsilon_t)
-        )
-        rate = rate * sqrt(1 - beta2_power) / (1 - beta1_power)
-        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
+        m, v, rate, beta1, beta2, epsilon = self._moments_and_numbers(var)
         locking: Any = {"use_locking": self._use_locking}
         if rows is None:
             new_m = beta1 * m + (1 - beta1) * grad
