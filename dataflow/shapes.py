@@ -446,6 +446,21 @@ def common(a: Dims, b: Dims) -> Dims:
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
+def same_dims(a: Dims, b: Dims) -> Dims:
+    """What two shapes that must be the same say together; raises `ValueError`, with both."""
+    try:
+        return merge(a, b)
+    except ValueError:
+        raise ValueError(
+            f"both must have the same shape, got {list_dims(a)} and {list_dims(b)}"
+        ) from None
+
+
+def smaller_size(a: int | None, b: int | None) -> int | None:
+    """The smaller of two sizes; ``None`` where one is unknown."""
+    return None if a is None or b is None else min(a, b)
+
+
 class BroadcastError(ValueError):
     """Two static shapes cannot be broadcast together."""
 

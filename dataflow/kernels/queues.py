@@ -6,7 +6,7 @@ import collections
 import heapq
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,6 @@ from dataflow.capabilities import THREADS
 from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.observable_condition import WatchedCondition
 from dataflow.kernels.would_block import WouldBlock
-
-if TYPE_CHECKING:
-    pass
-
 
 #: What knows its shape.
 _NUMPYS = (np.ndarray, np.generic)

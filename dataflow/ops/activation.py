@@ -34,7 +34,7 @@ from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.sequences import range_op
 from dataflow.ops.special import erf
 from dataflow.ops.static_value import static_value
-from dataflow.shapes import Dims, list_dims, merge, normalize_axis
+from dataflow.shapes import Dims, normalize_axis, same_dims
 
 
 def _activation(op_type: str, what: str, gradient: str, allowed: Any = FLOATING) -> OpDef:
@@ -77,18 +77,9 @@ def leaky_relu_op(
     return features.dims
 
 
-def _same_dims(a: Tensor, b: Tensor) -> Dims:
-    try:
-        return merge(a.dims, b.dims)
-    except ValueError:
-        raise ValueError(
-            f"both must have the same shape, got {list_dims(a.dims)} and {list_dims(b.dims)}"
-        ) from None
-
-
 def _from_features(op_type: str, formula: str, allowed: Any = FLOATING, **traits: Any) -> OpDef:
     def rule(gradients: Tensor, features: Tensor) -> Dims:
-        return _same_dims(gradients, features)
+        return same_dims(gradients.dims, features.dims)
 
     rule.__name__ = op_type
     rule.__doc__ = (
@@ -108,7 +99,7 @@ def _from_features(op_type: str, formula: str, allowed: Any = FLOATING, **traits
 
 def _from_outputs(op_type: str, formula: str) -> OpDef:
     def rule(gradients: Tensor, outputs: Tensor) -> Dims:
-        return _same_dims(gradients, outputs)
+        return same_dims(gradients.dims, outputs.dims)
 
     rule.__name__ = op_type
     rule.__doc__ = (
@@ -151,7 +142,7 @@ def leaky_relu_grad_op(
 
     Shape and dtype: the same for both. Gradient: to dy alone; x only chooses.
     """
-    return _same_dims(gradients, features)
+    return same_dims(gradients.dims, features.dims)
 
 
 @relu_op.gradient

@@ -9,7 +9,7 @@ from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.broadcasting import broadcast_dims
-from dataflow.shapes import Dims, broadcast, list_dims, merge
+from dataflow.shapes import Dims, broadcast, list_dims, same_dims
 
 _ANY_VALUE = NUMBERS | {dtypes.bool_, dtypes.string}
 
@@ -70,12 +70,7 @@ def not_equal_op(x: Tensor, y: Tensor, *, incompatible_shape_error: bool = True)
 @define_op("ApproximateEqual", "x: T, y: T -> z: bool", T=NUMBERS)
 def approximate_equal_op(x: Tensor, y: Tensor, *, tolerance: float = 1e-5) -> Dims:
     """Whether ``abs(x - y) < tolerance``. Shape: the same for both. Gradient: none."""
-    try:
-        return merge(x.dims, y.dims)
-    except ValueError:
-        raise ValueError(
-            f"both must have the same shape, got {list_dims(x.dims)} and {list_dims(y.dims)}"
-        ) from None
+    return same_dims(x.dims, y.dims)
 
 
 @define_op(

@@ -21,7 +21,7 @@ from dataflow.ops.matrix_diag import (
     matrix_diag_part,
     matrix_set_diag,
 )
-from dataflow.shapes import Dims, list_dims
+from dataflow.shapes import Dims, list_dims, smaller_size
 
 INEXACT = FLOATING | COMPLEX
 
@@ -46,10 +46,6 @@ def _matrix_dims(x: Tensor) -> Dims:
     if x.dims is not None and len(x.dims) < 2:
         raise ValueError(f"input must be a matrix (or a stack), got shape {list_dims(x.dims)}")
     return x.dims
-
-
-def _smaller(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else min(a, b)
 
 
 def stack_shape(x: Any) -> Any:
@@ -99,7 +95,7 @@ def qr(input: Tensor, *, full_matrices: bool = False) -> list[Dims]:
     if dims is None:
         return [None, None]
     rows, columns = dims[-2:]
-    inner = rows if full_matrices else _smaller(rows, columns)
+    inner = rows if full_matrices else smaller_size(rows, columns)
     return [(*dims[:-2], rows, inner), (*dims[:-2], inner, columns)]
 
 
@@ -149,7 +145,7 @@ def svd_op(input: Tensor, *, compute_uv: bool = True, full_matrices: bool = Fals
     if dims is None:
         return [None, None, None]
     rows, columns = dims[-2:]
-    batch, inner = dims[:-2], _smaller(rows, columns)
+    batch, inner = dims[:-2], smaller_size(rows, columns)
     if not compute_uv:
         return [(*batch, inner), (0,), (0,)]
     return [

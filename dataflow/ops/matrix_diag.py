@@ -19,7 +19,7 @@ from dataflow.ops.arithmetic import minimum_op
 from dataflow.ops.casts import cast
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.static_value import static_dims, static_value
-from dataflow.shapes import Dims, list_dims
+from dataflow.shapes import Dims, list_dims, smaller_size
 
 _ANY = frozenset({*dtypes.BY_NUMPY.values(), dtypes.bfloat16})
 
@@ -41,10 +41,6 @@ def _band(k: Tensor) -> tuple[int, int] | None:
     if len(ends) not in (1, 2) or ends[0] > ends[-1]:
         raise ValueError(f"k must be a number or (lower, upper) with lower <= upper, got {ends}")
     return ends[0], ends[-1]
-
-
-def _smaller(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else min(a, b)
 
 
 # ---- diagonals of any rank ---------------------------------------------------------------------
@@ -165,7 +161,7 @@ def matrix_diag_part_op(input: Tensor) -> Dims:
     Shape: [..., m, n] gives [..., min(m, n)]. Gradient: matrices with dy on the diagonal.
     """
     dims = _matrix(input)
-    return None if dims is None else (*dims[:-2], _smaller(dims[-2], dims[-1]))
+    return None if dims is None else (*dims[:-2], smaller_size(dims[-2], dims[-1]))
 
 
 @define_op("MatrixDiagPartV3", "input: T, k: int32, padding_value: T -> diagonal: T", T=_ANY)
@@ -185,7 +181,7 @@ def matrix_diag_part_v3_op(
     if rows is not None and columns is not None and not (-rows < low and high < columns):
         if not (rows == 0 or columns == 0):
             raise ValueError(f"a {rows} x {columns} matrix has no diagonal {k and (low, high)}")
-    length = _smaller(
+    length = smaller_size(
         None if rows is None else rows + min(high, 0),
         None if columns is None else columns - max(low, 0),
     )

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
+from dataflow.shapes import common
 
 Symbols = tuple[Any, ...]
 #: Symbols, with ``None`` for axes that differ between elements; ``None`` if the rank is unknown.
@@ -227,9 +228,7 @@ def _join(a: Element, b: Element) -> Element:
         return b
     if b is NOTHING:
         return a
-    if a is None or b is None or len(a) != len(b):
-        return None
-    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
+    return common(a, b)
 
 
 def _array_of(handle: Tensor) -> tuple[Operation, bool] | None:

@@ -13,9 +13,8 @@ from dataflow.ops.bias import bias_add
 from dataflow.ops.conv_functions import conv2d
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import matmul, reduce_sum, tanh
-from dataflow.rnn.base_cell import RNNCell
+from dataflow.rnn.base_cell import RNNCell, depth_of
 from dataflow.rnn.cell_wrappers import CellAround
-from dataflow.rnn.gated_cells import depth_of
 
 
 class AttentionCellWrapper(CellAround):

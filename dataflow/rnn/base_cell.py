@@ -34,6 +34,15 @@ def zeros_of_size(size: Any, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
     return array.zeros(array.stack([batch_size, *_sizes(size)]), dtype)
 
 
+def depth_of(input_shape: Any) -> int:
+    """The size of the last axis; raises `ValueError` where it is unknown."""
+    shape = TensorShape(input_shape)
+    depth = shape[-1].value
+    if depth is None:
+        raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {shape}")
+    return int(depth)
+
+
 class RNNCell(Layer):
     """The base of cells; subclasses define ``state_size``, ``output_size`` and ``call``."""
 

@@ -6,7 +6,7 @@ a nesting of those. Variables are made at the first call and found again by ever
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dataflow.graph.type_aliases import DTypeLike, InitializerLike
 from dataflow.ops import array
@@ -20,6 +20,7 @@ from dataflow.ops.sources import constant
 from dataflow.rnn.base_cell import (
     LSTMStateTuple as LSTMStateTuple,
     RNNCell as RNNCell,
+    depth_of,
     zeros_of_size as zeros_of_size,
 )
 from dataflow.rnn.cell_wrappers import (
@@ -28,10 +29,6 @@ from dataflow.rnn.cell_wrappers import (
     MultiRNNCell as MultiRNNCell,
     ResidualWrapper as ResidualWrapper,
 )
-from dataflow.shapes import TensorShape
-
-if TYPE_CHECKING:
-    pass
 
 _ACTIVATIONS = {"tanh": tanh, "sigmoid": sigmoid, "relu": relu}
 
@@ -79,7 +76,7 @@ class BasicRNNCell(RNNCell):
         return self._num_units
 
     def build(self, input_shape: Any) -> None:
-        depth = _depth(input_shape)
+        depth = depth_of(input_shape)
         self._kernel = self.add_variable("kernel", [depth + self._num_units, self._num_units])
         self._bias = self.add_variable("bias", [self._num_units], initializer=zeros_initializer())
         self.built = True
@@ -88,15 +85,6 @@ class BasicRNNCell(RNNCell):
         gate = bias_add(matmul(array.concat([inputs, state], 1), self._kernel), self._bias)
         output = self._activation(gate)
         return output, output
-
-
-def _depth(input_shape: Any) -> int:
-    depth = TensorShape(input_shape)[-1].value
-    if depth is None:
-        raise ValueError(
-            f"Expected inputs.shape[-1] to be known, saw shape: {TensorShape(input_shape)}"
-        )
-    return int(depth)
 
 
 class GRUCell(RNNCell):
@@ -130,7 +118,7 @@ class GRUCell(RNNCell):
         return self._num_units
 
     def build(self, input_shape: Any) -> None:
-        depth, units = _depth(input_shape), self._num_units
+        depth, units = depth_of(input_shape), self._num_units
         self._gate_kernel = self.add_variable(
             "gates/kernel", [depth + units, 2 * units], initializer=self._kernel_initializer
         )
@@ -195,7 +183,7 @@ class BasicLSTMCell(RNNCell):
 
     def build(self, input_shape: Any) -> None:
         units = self._num_units
-        self._kernel = self.add_variable("kernel", [_depth(input_shape) + units, 4 * units])
+        self._kernel = self.add_variable("kernel", [depth_of(input_shape) + units, 4 * units])
         self._bias = self.add_variable("bias", [4 * units], initializer=zeros_initializer())
         self.built = True
 
@@ -212,7 +200,42 @@ class BasicLSTMCell(RNNCell):
         return new_h, array.concat([new_c, new_h], 1)
 
 
-class LSTMCell(RNNCell):
+class ProjectedLSTM(RNNCell):
+    """An LSTM whose output has ``num_proj`` elements, of a projection, where that is not ``None``."""
+
+    _num_units: int
+    _num_proj: int | None
+    _proj_clip: float | None
+    _projection: Any
+    _state_is_tuple: bool
+
+    @property
+    def state_size(self) -> Any:
+        if self._state_is_tuple:
+            return LSTMStateTuple(self._num_units, self.output_size)
+        return self._num_units + self.output_size
+
+    @property
+    def output_size(self) -> Any:
+        return self._num_proj or self._num_units
+
+    def _parts(self, state: Any) -> tuple[Any, Any]:
+        """The memory and the last output."""
+        if self._state_is_tuple:
+            c, m = state
+            return c, m
+        return state[:, : self._num_units], state[:, self._num_units :]
+
+    def _result(self, c: Any, m: Any) -> tuple[Any, Any]:
+        """What a step returns, of the new memory and the output before its projection."""
+        if self._num_proj is not None:
+            m = matmul(m, self._projection)
+            if self._proj_clip is not None:
+                m = clip_by_value(m, -self._proj_clip, self._proj_clip)
+        return m, (LSTMStateTuple(c, m) if self._state_is_tuple else array.concat([c, m], 1))
+
+
+class LSTMCell(ProjectedLSTM):
     """LSTM with peepholes (Gers and Schmidhuber 2000), clipping and projection (Sak et al. 2014)."""
 
     _only_floating = True
@@ -246,24 +269,12 @@ class LSTMCell(RNNCell):
         self._state_is_tuple = state_is_tuple
         self._activation = _activation(activation)
 
-    @property
-    def _size(self) -> int:
-        return self._num_proj or self._num_units
-
-    @property
-    def state_size(self) -> Any:
-        if self._state_is_tuple:
-            return LSTMStateTuple(self._num_units, self._size)
-        return self._num_units + self._size
-
-    @property
-    def output_size(self) -> Any:
-        return self._size
-
     def build(self, input_shape: Any) -> None:
         units = self._num_units
         self._kernel = self.add_variable(
-            "kernel", [_depth(input_shape) + self._size, 4 * units], initializer=self._initializer
+            "kernel",
+            [depth_of(input_shape) + self.output_size, 4 * units],
+            initializer=self._initializer,
         )
         self._bias = self.add_variable("bias", [4 * units], initializer=zeros_initializer())
         if self._use_peepholes:
@@ -278,11 +289,7 @@ class LSTMCell(RNNCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        if self._state_is_tuple:
-            c, h = state
-        else:
-            c = state[:, : self._num_units]
-            h = state[:, self._num_units :]
+        c, h = self._parts(state)
         gates = bias_add(matmul(array.concat([inputs, h], 1), self._kernel), self._bias)
         i, j, f, o = array.split(gates, 4, 1)
         f = f + self._forget_bias
@@ -293,9 +300,4 @@ class LSTMCell(RNNCell):
             c = clip_by_value(c, -self._cell_clip, self._cell_clip)
         if self._use_peepholes:
             o = o + self._w_o * c
-        m = sigmoid(o) * self._activation(c)
-        if self._num_proj is not None:
-            m = matmul(m, self._projection)
-            if self._proj_clip is not None:
-                m = clip_by_value(m, -self._proj_clip, self._proj_clip)
-        return m, (LSTMStateTuple(c, m) if self._state_is_tuple else array.concat([c, m], 1))
+        return self._result(c, sigmoid(o) * self._activation(c))

@@ -14,8 +14,8 @@ from dataflow.ops.initializers import (
     zeros_initializer,
 )
 from dataflow.ops.math import matmul, sigmoid, tanh
-from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
-from dataflow.rnn.gated_cells import SameSizes, depth_of
+from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell, depth_of
+from dataflow.rnn.gated_cells import SameSizes
 
 
 class IndRNNCell(SameSizes):

@@ -16,10 +16,9 @@ from dataflow.ops import array
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import get_variable_scope
-from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
+from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell, depth_of
 from dataflow.rnn.cell_wrappers import CellAround
 from dataflow.rnn.cells import GRUCell, LSTMCell
-from dataflow.rnn.gated_cells import depth_of
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.rnn.static_loops import static_rnn
 

@@ -15,20 +15,12 @@ from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import matmul, reduce_mean, rsqrt, sigmoid, square, tanh
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import get_variable
-from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
+from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell, depth_of
 from dataflow.rnn.cell_wrappers import CellAround
 from dataflow.shapes import TensorShape
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
-
-
-def depth_of(input_shape: Any) -> int:
-    """The size of the last axis; raises `ValueError` where it is unknown."""
-    depth = TensorShape(input_shape)[-1].value
-    if depth is None:
-        raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {input_shape}")
-    return int(depth)
 
 
 class SameSizes(RNNCell):

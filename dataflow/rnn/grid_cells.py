@@ -17,8 +17,7 @@ from dataflow.ops.bias import bias_add
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import matmul, sigmoid, tanh
-from dataflow.rnn.base_cell import RNNCell
-from dataflow.rnn.gated_cells import depth_of
+from dataflow.rnn.base_cell import RNNCell, depth_of
 from dataflow.rnn.linear import sharded_kernel
 
 

@@ -10,14 +10,13 @@ from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, Initializer
 from dataflow.ops import array
 from dataflow.ops.activation import relu
 from dataflow.ops.bias import bias_add
-from dataflow.ops.clip import clip_by_value
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import exp, floormod, log, matmul, sigmoid, tanh
 from dataflow.ops.random import random_uniform
 from dataflow.ops.seeds import count_left_out
-from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
-from dataflow.rnn.cells import GRUCell
-from dataflow.rnn.gated_cells import SameSizes, depth_of, gain_and_shift, normalized_units
+from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell, depth_of
+from dataflow.rnn.cells import GRUCell, ProjectedLSTM
+from dataflow.rnn.gated_cells import SameSizes, gain_and_shift, normalized_units
 from dataflow.rnn.linear import sharded_kernel
 
 
@@ -75,7 +74,7 @@ class NASCell(RNNCell):
         return new_m, LSTMStateTuple(new_c, new_m)
 
 
-class CoupledInputForgetGateLSTMCell(RNNCell):
+class CoupledInputForgetGateLSTMCell(ProjectedLSTM):
     """LSTM that forgets as much as it takes in: the input gate is ``1 - f`` (Greff et al. 2015).
 
     ``layer_norm``: the candidate, the gates and the memory are normalized over their units (Ba, Kiros, Hinton
@@ -111,16 +110,6 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         self._state_is_tuple = state_is_tuple
         self._activation = activation
 
-    @property
-    def state_size(self) -> Any:
-        if self._state_is_tuple:
-            return LSTMStateTuple(self._num_units, self.output_size)
-        return self._num_units + self.output_size
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_proj or self._num_units
-
     def build(self, input_shape: Any) -> None:
         units, initializer = self._num_units, self._initializer
         shape = [depth_of(input_shape) + self.output_size, 3 * units]
@@ -151,10 +140,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         return normalized_units(x, *self._norms[part]) if self._layer_norm else x
 
     def call(self, inputs: Any, state: Any) -> Any:
-        if self._state_is_tuple:
-            c, m = state
-        else:
-            c, m = state[:, : self._num_units], state[:, self._num_units :]
+        c, m = self._parts(state)
         gates = matmul(array.concat([inputs, m], 1), self._kernel)
         if not self._layer_norm:
             gates = bias_add(gates, self._bias)
@@ -171,12 +157,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         c = self._normalized(f * c + (1.0 - f) * self._activation(j), "state")
         if self._use_peepholes:
             o = o + self._w_o * c
-        m = sigmoid(o) * self._activation(c)
-        if self._num_proj is not None:
-            m = matmul(m, self._projection)
-            if self._proj_clip is not None:
-                m = clip_by_value(m, -self._proj_clip, self._proj_clip)
-        return m, (LSTMStateTuple(c, m) if self._state_is_tuple else array.concat([c, m], 1))
+        return self._result(c, sigmoid(o) * self._activation(c))
 
 
 class IntersectionRNNCell(SameSizes):

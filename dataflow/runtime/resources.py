@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from dataflow.dtypes import DType
 from dataflow.errors import FailedPreconditionError
 from dataflow.graph.eager import CONTAINER as EAGER_CONTAINER
 from dataflow.kernels.large_arrays import owns_memory
-
-if TYPE_CHECKING:
-    pass
 
 
 class VariableResource:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 ASSETS_KEY = "saved_model_assets"
-
-if TYPE_CHECKING:
-    pass
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import executing_eagerly
@@ -12,9 +12,6 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import TensorShape
-
-if TYPE_CHECKING:
-    pass
 
 
 def build_tensor_info(tensor: Any) -> Any:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    pass
 import os
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from dataflow.graph import tracebacks
-
-if TYPE_CHECKING:
-    pass
 
 
 class Event(NamedTuple):

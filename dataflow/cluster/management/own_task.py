@@ -10,10 +10,6 @@ from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    pass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from dataflow.runtime.config import ConfigProto
 
 
