@@ -62,6 +62,13 @@ def expect_type(condition: Any, message: str) -> None:
         raise WrongType(message)
 
 
+def expect_tensor(name: str, value: Any) -> None:
+    """`expect_type` for a tensor; ``name`` is what the message calls it."""
+    from dataflow.graph.tensor import Tensor
+
+    expect_type(isinstance(value, Tensor), f"{name} is {type(value).__name__}, needed a tensor")
+
+
 def wrong(message: str) -> NoReturn:
     """Ends the check with what is wrong."""
     raise WrongAnswer(message)

@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_tensor, expect_type
 from dataflow.course.variants import drawn
 
 
-def _is_tensor(name: str, value: Any) -> None:
-    expect_type(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
-
-
 def _is_hole(name: str, value: Any) -> None:
-    _is_tensor(name, value)
+    expect_tensor(name, value)
     expect(
         value.op.type in ("Placeholder", "PlaceholderWithDefault"),
         f"{name} is made by {value.op.type}, needed a placeholder",
@@ -32,7 +28,7 @@ def _is_hole(name: str, value: Any) -> None:
 def ex1(celsius: Any, fahrenheit: Any) -> str:
     """Celsius to Fahrenheit, for a number and for lists."""
     _is_hole("celsius", celsius)
-    _is_tensor("fahrenheit", fahrenheit)
+    expect_tensor("fahrenheit", fahrenheit)
     with tf.Session(graph=celsius.graph) as session:
         for value in (100.0, [0.0, -40.0, 37.0], [12.5]):
             try:
@@ -60,7 +56,7 @@ def ex2(table: Any, means: Any) -> str:
     """The mean of each row of a table."""
     num = drawn("lesson03.ex2").columns
     _is_hole("table", table)
-    _is_tensor("means", means)
+    expect_tensor("means", means)
     shape = table.shape
     expect(shape.ndims == 2, f"the shape of table is {shape}, needed two axes")
     lengths = shape.as_list()
@@ -123,8 +119,8 @@ def ex4(signal: Any, gain: Any, scaled: Any) -> str:
     """A gain with a default."""
     usual = drawn("lesson03.ex4").default
     _is_hole("signal", signal)
-    _is_tensor("gain", gain)
-    _is_tensor("scaled", scaled)
+    expect_tensor("gain", gain)
+    expect_tensor("scaled", scaled)
     with tf.Session(graph=signal.graph) as session:
         try:
             plain = session.run(scaled, {signal: 3.0})

@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_tensor, expect_type
 from dataflow.course.variants import drawn
-
-
-def _is_tensor(name: str, value: Any) -> None:
-    expect_type(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
 
 
 @exercise(
@@ -39,7 +35,7 @@ def ex1(derivative: Callable[[Any], Any]) -> str:
                 f"derivative({name}) returned {type(slope).__name__}, needed a function",
             )
             tensor = slope(x)
-            _is_tensor(f"derivative({name})(x)", tensor)
+            expect_tensor(f"derivative({name})(x)", tensor)
             found = session.run(tensor, {x: points})
             expect(
                 np.shape(found) == points.shape and np.allclose(found, truth(points), atol=1e-3),
@@ -73,7 +69,7 @@ def ex2(gradient_by_hand: Callable[..., Any]) -> str:
         with tf.Graph().as_default(), tf.Session() as session:
             X, y, beta = tf.constant(X_values), tf.constant(y_values), tf.constant(beta_values)
             made = gradient_by_hand(X, y, beta, lam)
-            _is_tensor("what gradient_by_hand returned", made)
+            expect_tensor("what gradient_by_hand returned", made)
             expect(
                 made.shape.as_list() == [columns, 1],
                 f"its shape is {made.shape}, needed that of beta, ({columns}, 1)",

@@ -10,16 +10,12 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_tensor, expect_type
 from dataflow.course.variants import drawn
 
 
 def _decoded(value: Any) -> list[str]:
     return [v.decode() if isinstance(v, bytes) else str(v) for v in np.asarray(value).reshape(-1)]
-
-
-def _is_tensor(name: str, value: Any) -> None:
-    expect_type(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
 
 
 @exercise(
@@ -39,7 +35,7 @@ def ex1(tokens: Callable[[Any], Any]) -> str:
     for case in cases:
         with tf.Graph().as_default(), tf.Session() as session:
             result = tokens(tf.constant(case))
-            _is_tensor("what tokens returns", result)
+            expect_tensor("what tokens returns", result)
             got = _decoded(session.run(result))
         want = [w for line in case for w in re.sub("[^a-z ]", "", line.lower()).split()]
         expect(got == want, f"of {case} you make {got}, needed {want}")
@@ -135,7 +131,7 @@ def ex4(grep: Callable[[Any, Any], Any]) -> str:
     for word in ("cat", "dog", "the", "bird"):
         with tf.Graph().as_default(), tf.Session() as session:
             result = grep(tf.constant(text), tf.constant(word))
-            _is_tensor("what grep returns", result)
+            expect_tensor("what grep returns", result)
             got = _decoded(session.run(result))
         want = [line for line in text if word in line.split()]
         expect(got == want, f"for {word!r} you find {got}, needed {want}")
