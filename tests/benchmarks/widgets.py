@@ -47,7 +47,7 @@ _MEASURE = """(output) => {
   const scroller = pane.querySelector(".df-scroller").getBoundingClientRect();
   const k = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
   const texts = [...svg.querySelectorAll("text")].filter((t) => t.textContent);
-  const nodes = [...svg.querySelectorAll(".df-node, .df-cluster > rect")].map((e) => e.getBoundingClientRect());
+  const nodes = [...svg.querySelectorAll(".df-node, .df-frame > rect")].map((e) => e.getBoundingClientRect());
   const seen = nodes.filter((b) => b.right <= scroller.right + 1 && b.bottom <= scroller.bottom + 1);
   const size = (list) => (Math.max(...list.map((b) => b.right)) - Math.min(...list.map((b) => b.left))) *
     (Math.max(...list.map((b) => b.bottom)) - Math.min(...list.map((b) => b.top)));

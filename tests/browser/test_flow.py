@@ -257,7 +257,7 @@ def loop() -> Stepper:
 def test_the_frame_of_a_loop_shows_its_iteration(bare: BarePage) -> None:
     show(bare, loop)
     label = bare.page.locator('.df-cluster[data-scope="while"] .df-cluster-label')
-    assert label.text_content() == "while"
+    assert label.text_content() == "whilewhile loop", "its name, and what it is"
     seen = []
     forward = bare.page.get_by_role("button", name="One step forward")
     while forward.is_enabled():

@@ -1,6 +1,6 @@
 // EmbeddingView: points with search, neighbors and analogies.  Where the kernel has sent the vectors
 // the page answers by itself, also while the kernel is busy.
-import { QUIET, button, download, h, plural } from "../shared/dom.js";
+import { QUIET, button, download, h, onResize, plural } from "../shared/dom.js";
 import { keptPicture } from "../shared/saved_picture.js";
 import { short, typed } from "../shared/numbers.js";
 import { guarded, menu, shell } from "../shared/shell.js";
@@ -68,8 +68,7 @@ class EmbeddingPage {
     this.failed = () => frame.fail(model.get("failure"));
     model.on("change:failure", this.failed);
     if (model.get("failure")) this.failed();
-    this.sizes = new ResizeObserver(() => this.scatter.draw());
-    this.sizes.observe(this.scatter.element);
+    this.endSizes = onResize(this.scatter.element, () => this.scatter.draw());
     this.themes = new MutationObserver(() => this.scatter.draw());
     this.themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "class"] });
     this.drop = keptPicture(model, store, frame, () => !data.labels);
@@ -79,7 +78,7 @@ class EmbeddingPage {
   dispose() {
     this.forget();
     this.drop();
-    this.sizes.disconnect();
+    this.endSizes();
     this.themes.disconnect();
     this.model.off("change:failure", this.failed);
   }

@@ -1,7 +1,7 @@
 // Explorer: controls on one side, pictures that the kernel computes anew on the other.  The page asks
 // for one turn at a time, always with the newest values; a kernel that is silent is replaced by the
 // states that were recorded in the notebook.
-import { QUIET, button, h } from "../shared/dom.js";
+import { QUIET, button, h, onResize } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { keptPicture } from "../shared/saved_picture.js";
 import { guarded, shell } from "../shared/shell.js";
@@ -54,13 +54,11 @@ class ExplorerPage {
     this.failed = () => frame.fail(model.get("failure"));
     model.on("change:failure", this.failed);
     if (model.get("failure")) this.failed();
-    // In the next frame: a drawing that changes its height would make the observer observe itself.
-    this.sizes = new ResizeObserver(() => requestAnimationFrame(() => {
+    this.endSizes = onResize(this.pictures, () => {
       if (this.pictures.clientWidth === this.drawnWidth) return;
       this.drawnWidth = this.pictures.clientWidth;
       this.panels.forEach((panel) => panel.resize());
-    }));
-    this.sizes.observe(this.pictures);
+    });
     this.sight = new IntersectionObserver((entries) => driver.seen(this, entries.some((entry) => entry.isIntersecting)));
     this.sight.observe(frame.element);
     this.themes = new MutationObserver(() => this.panels.forEach((panel) => panel.resize()));
@@ -75,7 +73,7 @@ class ExplorerPage {
     clearTimeout(this.saying);
     cancelAnimationFrame(this.painting);
     this.driver.seen(this, false);
-    this.sizes.disconnect();
+    this.endSizes();
     this.sight.disconnect();
     this.themes.disconnect();
     this.model.off("change:failure", this.failed);

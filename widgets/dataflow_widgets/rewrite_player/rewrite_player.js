@@ -1,5 +1,5 @@
 // RewritePlayer: pruning and each rewrite of a plan, before and after.
-import { QUIET, button, h, plural } from "../shared/dom.js";
+import { QUIET, button, h, onResize, plural } from "../shared/dom.js";
 import { exporters } from "../shared/exports.js";
 import { Inspector } from "../shared/inspector.js";
 import { pictureKeeper } from "../shared/saved_picture.js";
@@ -41,11 +41,10 @@ class RewriteView {
     this.position = Math.min(1, this.history.steps.length);
     this.panes = ["before", "after"].map((side) => this.makePane(side));
     this.build();
-    this.sizes = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => this.arrange());
-    this.sizes?.observe(frame.body);
+    const endSizes = onResize(frame.body, () => this.arrange());
     this.dispose = () => {
       clearTimeout(this.staying);
-      this.sizes?.disconnect();
+      endSizes();
       this.playback.pause();
       this.keep.stop();
       for (const pane of this.panes) pane.dispose();

@@ -69,6 +69,21 @@ export function button(label, title, onclick, extra = {}) {
   return h("button", { type: "button", class: "df-button", title, "aria-label": name, onclick, ...QUIET, ...extra }, label);
 }
 
+/** Calls `then` in the frame after the size of an element has changed: what it changes itself is not for this frame. Returns what ends it. */
+export function onResize(element, then) {
+  if (typeof ResizeObserver === "undefined") return () => {};
+  let frame = 0;
+  const observer = new ResizeObserver(() => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(then);
+  });
+  observer.observe(element);
+  return () => {
+    observer.disconnect();
+    cancelAnimationFrame(frame);
+  };
+}
+
 export function download(name, content, type) {
   const url = content instanceof Blob ? URL.createObjectURL(content) : URL.createObjectURL(new Blob([content], { type }));
   const link = h("a", { href: url, download: name });

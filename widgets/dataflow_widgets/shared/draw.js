@@ -57,6 +57,9 @@ export function spoken(item, model) {
   return `${node.op} ${node.name}${outputs ? `, ${outputs}` : ""}${node.value ? `, value ${node.value}` : ""}${item.places ? `, drawn in ${item.places} places` : ""}`;
 }
 
+/** What the title of an open scope is made of. */
+export const titleParts = (path, nature) => clusterTitle(path, nature).map((text, i) => (i ? s("tspan", { class: "df-nature", dx: 6 }, text) : text));
+
 export function draw(layout, visible, model, direction = "down") {
   const f = (n) => Number(n.toFixed(1));
   const root = s("svg", { class: "df-svg", viewBox: `-4 -12 ${f(layout.width + 12)} ${f(layout.height + 28)}`, role: "group", "aria-roledescription": "graph" });
@@ -65,6 +68,7 @@ export function draw(layout, visible, model, direction = "down") {
   const nodeLayer = s("g", { class: "df-nodes" });
   const elements = new Map();
   const edgeElements = new Map();
+  const headLayer = s("g", { class: "df-heads" }); // above the edges: one that passes hides no title
   const clusterElements = new Map();
   for (const cluster of layout.clusters) {
     const nature = model.natureOf(cluster.path);
@@ -72,12 +76,13 @@ export function draw(layout, visible, model, direction = "down") {
       "g",
       { class: `df-cluster${nature ? ` df-${nature}` : ""}`, "data-scope": cluster.path, tabindex: -1, role: "group", "aria-label": `scope ${cluster.path}, open` + (nature ? `, ${NATURES[nature]}` : ""), ...QUIET },
       s("title", {}, `${cluster.path}: press to close`),
-      s("rect", { x: f(cluster.x), y: f(cluster.y), width: f(cluster.width), height: f(cluster.height), rx: 8 }),
-      s("text", { class: "df-cluster-label", x: f(cluster.x + 22), y: f(cluster.y + 15) }, ...clusterTitle(cluster.path, nature).map((text, i) => (i ? s("tspan", { class: "df-nature", dx: 6 }, text) : text))),
+      s("text", { class: "df-cluster-label", x: f(cluster.x + 22), y: f(cluster.y + 15) }, ...titleParts(cluster.path, nature)),
       s("path", { class: "df-toggle", d: `M${f(cluster.x + 8)},${f(cluster.y + 11)}h8` }),
     );
     clusterElements.set(cluster.path, group);
-    clusterLayer.append(group);
+    headLayer.append(group);
+    const frame = s("rect", { x: f(cluster.x), y: f(cluster.y), width: f(cluster.width), height: f(cluster.height), rx: 8 });
+    clusterLayer.append(s("g", { class: `df-frame${nature ? ` df-${nature}` : ""}`, "data-scope": cluster.path }, s("title", {}, `${cluster.path}: press twice to close`), frame));
   }
   const known = new Map(visible.edges.map((edge) => [edge.id, edge]));
   for (const line of layout.edges) {
@@ -125,7 +130,7 @@ export function draw(layout, visible, model, direction = "down") {
     elements.set(item.id, group);
     nodeLayer.append(group);
   }
-  root.append(clusterLayer, edgeLayer, nodeLayer);
+  root.append(clusterLayer, edgeLayer, headLayer, nodeLayer);
   return { root, elements, edgeElements, clusterElements };
 }
 

@@ -1,6 +1,6 @@
 // The picture of a graph inside a widget: lays out, draws, scrolls and zooms, moves the focus from
 // node to node, opens and closes scopes.  GraphView, Stepper and the widgets to come build on it.
-import { QUIET, button, h, plural } from "./dom.js";
+import { QUIET, button, h, onResize, plural } from "./dom.js";
 import { foldAlike } from "./alike.js";
 import { copyShared, oneForAllSteps, wholeOf } from "./copies.js";
 import { draw, mark, spoken, stateOf } from "./draw.js";
@@ -75,20 +75,22 @@ export class GraphPane {
     this.scroller.addEventListener("pointerover", (event) => this.hover(event));
     this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.scroller.addEventListener("pointerdown", (event) => this.grab(event));
-    this.observer = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => requestAnimationFrame(() => this.resized())); // what it changes is not for this frame
-    this.observer?.observe(this.scroller);
+    this.endSizes = onResize(this.scroller, () => this.resized());
   }
 
   dispose() {
     this.generation += 1;
     clearTimeout(this.telling);
     clearTimeout(this.resizing);
-    this.observer?.disconnect();
+    this.endSizes();
   }
 
   /** The page was zoomed, or its side bar moved: rows that were set for another width are set anew. */
   resized() {
     this.applyScale();
+    const { clientWidth } = this.scroller;
+    if (clientWidth < this.lastWidth) this.reveal(this.selected); // what tells of it must not hide it
+    this.lastWidth = clientWidth;
     const width = this.element.closest(".df-widget")?.clientWidth; // not the pane's own: the inspector takes of that
     if (!width || !this.drawnAt || this.direction !== "auto" || Math.abs(width / this.drawnAt - 1) < RESIZED) return;
     clearTimeout(this.resizing);
@@ -343,10 +345,13 @@ export class GraphPane {
   select(id, { focus = false, reveal = false, later = false } = {}) {
     clearTimeout(this.telling);
     this.selected = id;
-    if (id) this.setCurrent(id, focus);
+    if (id) this.setCurrent(id, focus, !later);
     if (reveal && id) this.reveal(id);
     this.paint();
-    const tell = () => this.options.onselect?.(id ? this.itemById(id) : null);
+    const tell = () => {
+      if (later) this.reveal(id);
+      this.options.onselect?.(id ? this.itemById(id) : null);
+    };
     if (later) this.telling = setTimeout(tell, DOUBLE_CLICK_MS);
     else tell();
   }
@@ -362,6 +367,21 @@ export class GraphPane {
     if (py - dy < y || py + dy > y + hgt) this.scroller.scrollTop = py - hgt / 2;
   }
 
+  /** Scrolls to where an open scope begins: its title and what stands first in it. */
+  revealScope(path) {
+    const frame = this.layout?.clusters.find((one) => one.path === path);
+    if (!frame) return;
+    const k = this.shownScale();
+    const { clientWidth: w, clientHeight: hgt, scrollLeft: x, scrollTop: y } = this.scroller;
+    const near = (from, size, at, room) => (from >= at && from + size <= at + room ? at : from - Math.max(0, room - size) / 2);
+    this.scroller.scrollLeft = near(frame.x * k, frame.width * k, x, w);
+    this.scroller.scrollTop = near(frame.y * k, frame.height * k, y, hgt);
+    const inside = this.visible.items.filter(({ id, cluster }) => `${cluster ?? ""}/`.startsWith(`${path}/`) && this.layout.nodes.has(id)).map(({ id }) => this.layout.nodes.get(id));
+    const [at] = inside.sort((a, b) => a.x + a.y - b.x - b.y);
+    // In a frame wider than the pane the first node may stand far from the title.
+    if (at && (at.x + at.width / 2) * k > this.scroller.scrollLeft + w) this.scroller.scrollLeft = at.x * k - w / 2;
+  }
+
   // Opening and closing
 
   toggle(item) {
@@ -371,8 +391,7 @@ export class GraphPane {
     this.touched = true;
     this.current = null;
     return this.update().then(() => {
-      const inside = this.visible?.items.find(({ cluster }) => item.path && `${cluster ?? ""}/`.startsWith(`${item.path}/`));
-      if (inside) this.reveal(inside.id);
+      this.revealScope(item.path);
       this.options.ontoggle?.();
     });
   }
@@ -510,7 +529,7 @@ export class GraphPane {
       return;
     }
     const cluster = event.target.closest(".df-cluster");
-    if (cluster && event.target.closest(".df-cluster-label, .df-toggle")) return void this.close(cluster.dataset.scope);
+    if (cluster) return void this.close(cluster.dataset.scope);
     this.select(null);
   }
 
@@ -518,7 +537,7 @@ export class GraphPane {
     const node = event.target.closest(".df-node");
     const item = node && this.itemById(node.dataset.id);
     if (item?.group) this.toggle(item);
-    const cluster = !node && event.target.closest(".df-cluster");
+    const cluster = !node && event.target.closest(".df-cluster, .df-frame");
     if (cluster) this.close(cluster.dataset.scope);
   }
 
@@ -537,7 +556,7 @@ export class GraphPane {
     return [...this.layout.nodes].sort(([, a], [, b]) => a.y - b.y || a.x - b.x).map(([id]) => id);
   }
 
-  setCurrent(id, focus = false) {
+  setCurrent(id, focus = false, reveal = focus) {
     const old = this.drawing?.elements.get(this.current);
     old?.setAttribute("tabindex", "-1");
     this.current = id;
@@ -545,7 +564,7 @@ export class GraphPane {
     element?.setAttribute("tabindex", "0");
     if (focus && element) {
       element.focus({ preventScroll: true });
-      this.reveal(id);
+      if (reveal) this.reveal(id);
     }
   }
 

@@ -1,4 +1,5 @@
 // What is known of one op or scope, as a panel beside the graph.
+import { controlWords } from "./control.js";
 import { QUIET, button, h, plural } from "./dom.js";
 import { FORMULAS, forwardOf, gradientsOf, why } from "./explain.js";
 import { parseInput, tensorLabel } from "./graph.js";
@@ -30,9 +31,12 @@ export class Inspector {
     const types = new Map();
     for (const i of item.members.slice(0, item.numDrawn)) types.set(this.model.nodes[i].op, (types.get(this.model.nodes[i].op) ?? 0) + 1);
     const common = [...types].sort((a, b) => b[1] - a[1]).slice(0, 8);
+    // Of a closed scope also what belongs to its nodes (reads and first values of variables) and what was put aside.
+    const more = (item.path ? this.model.scopes.get(item.path).count : item.members.length) - item.numDrawn;
     return [
       h("h4", {}, item.path ?? item.fold.base),
       h("p", {}, item.fold?.paths ? `${item.fold.paths.length} scopes with the same operations: ${item.fold.paths.join(", ")}.` : `${plural(item.numDrawn, "operation")}, closed.`),
+      more > 0 && h("p", { class: "df-hint" }, `${more} more belong to them or are put aside; Everything shows all.`),
       button(item.fold ? "Unfold" : "Open scope", "Open it", () => this.actions.toggle(item)),
       h("dl", {}, ...common.flatMap(([type, count]) => row(type, String(count)))),
     ];
@@ -59,10 +63,12 @@ export class Inspector {
     const forward = forwardOf(this.model, index);
     const backward = gradientsOf(this.model, index);
     const formulaOp = forward !== null ? this.model.nodes[forward].op : node.op;
+    const [, does] = controlWords(this.model, index);
     const answer = h("p", { class: "df-answer", role: "status" });
     const more = h("div", { class: "df-more" });
     return [
       h("h4", {}, node.name),
+      does && h("p", { class: "df-hint" }, does),
       h(
         "dl",
         {},

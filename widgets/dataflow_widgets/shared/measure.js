@@ -1,5 +1,6 @@
 // Text widths.  The page measures with a canvas; without one (node, worker) a table of average
 // advances is close enough and errs on the wide side.
+import { controlWords } from "./control.js";
 import { plural } from "./dom.js";
 import { isLiteral, kindOf, lastPart } from "./graph.js";
 
@@ -62,6 +63,7 @@ export function titleOf(item, model) {
     if (kind === "const" && node.value) detail = node.value;
     else if (item.places) detail = `in ${item.places} places`;
     else if (title.replace(/_\d+$/, "") !== node.op) detail = node.op;
+    else if (kind === "control") [detail] = controlWords(model, item.index);
   }
   return { title: shorten(title, 28), detail: shorten(detail, 30), kind };
 }

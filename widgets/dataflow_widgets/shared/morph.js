@@ -73,7 +73,7 @@ export function morph(pane, before) {
   const [lines, newLines] = [edgeNames(before, old), edgeNames(now, fresh)];
   for (const [name, element] of newLines) if (shift || !lines.has(name)) appear(element);
   for (const [name, element] of lines) if (shift || !newLines.has(name)) leave(element);
-  for (const element of now.drawing.clusterElements.values()) appear(element);
+  for (const element of root.querySelectorAll(".df-cluster, .df-frame")) appear(element);
   ghosts.setAttribute("transform", `translate(${shift},0)`);
   root.querySelector(".df-ghosts")?.remove();
   root.prepend(ghosts);

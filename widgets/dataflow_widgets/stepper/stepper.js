@@ -3,6 +3,7 @@
 import { branchForm } from "../shared/branch.js";
 import { QUIET, button, h, plural } from "../shared/dom.js";
 import { exporters } from "../shared/exports.js";
+import { titleParts } from "../shared/draw.js";
 import { lastPart } from "../shared/graph.js";
 import { Inspector } from "../shared/inspector.js";
 import { keptPicture, pictureKeeper } from "../shared/saved_picture.js";
@@ -455,8 +456,10 @@ class StepperView {
     for (const [path, element] of this.pane.drawing?.clusterElements ?? []) {
       const loop = this.loops.get(path);
       const label = element.querySelector(".df-cluster-label");
-      const words = loop ? `${lastPart(path)} · ${iterationWords(loop)}` : lastPart(path);
-      if (label.textContent !== words) label.textContent = words;
+      const words = loop ? `${lastPart(path)} · ${iterationWords(loop)}` : "";
+      if (label.dataset.words === words) continue;
+      label.dataset.words = words;
+      label.replaceChildren(...(loop ? [words] : titleParts(path, this.pane.model.natureOf(path))));
     }
   }
 

@@ -1,5 +1,5 @@
 // Timeline: the ops of a recorded run on a lane for each device, as a flame chart.
-import { QUIET, button, download, h, plural, s } from "../shared/dom.js";
+import { QUIET, button, download, h, onResize, plural, s } from "../shared/dom.js";
 import { png, standaloneHtml, standaloneSvg } from "../shared/exports.js";
 import { showElsewhere } from "../shared/finding.js";
 import { BAND, BAR, axis, byType, neighbor, panned, readRun, stack, ticks, zoomed } from "../shared/flame.js";
@@ -47,10 +47,9 @@ class TimelineView {
     this.matches = new Set();
     this.path = false;
     this.build();
-    this.observer = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => this.draw());
-    this.observer?.observe(this.chart);
+    const endSizes = onResize(this.chart, () => this.draw());
     this.dispose = () => {
-      this.observer?.disconnect();
+      endSizes();
       this.keep.stop();
       cancelAnimationFrame(this.pending);
     };

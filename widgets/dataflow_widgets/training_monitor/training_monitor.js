@@ -1,6 +1,6 @@
 // TrainingMonitor: curves, histograms, predictions and progress of several runs, with what steers
 // them.  The kernel sends at most ten updates a second; the page draws once for a frame.
-import { QUIET, button, download, h, plural } from "../shared/dom.js";
+import { QUIET, button, download, h, onResize, plural } from "../shared/dom.js";
 import { standaloneSvg } from "../shared/exports.js";
 import { keptPicture } from "../shared/saved_picture.js";
 import { short } from "../shared/numbers.js";
@@ -73,8 +73,7 @@ class MonitorView {
     this.failed = () => frame.fail(model.get("failure"));
     model.on("change:failure", this.failed);
     if (model.get("failure")) this.failed();
-    this.sizes = new ResizeObserver(() => this.changed());
-    this.sizes.observe(this.grid);
+    this.endSizes = onResize(this.grid, () => this.changed());
     this.drop = keptPicture(model, store, frame, () => !monitor.seen);
     this.changed();
   }
@@ -84,7 +83,7 @@ class MonitorView {
     this.closeStepper?.();
     this.forget();
     this.drop();
-    this.sizes.disconnect();
+    this.endSizes();
     this.model.off("change:failure", this.failed);
   }
 
