@@ -77,7 +77,11 @@ def random_array(layout: Layout, x: Array, number: int, special: bool) -> Array:
     found, memory = _empty(layout)
     if layout.dtype.kind == "f":
         start = number * 7919 % _POOL
-        memory[...] = np.resize(np.roll(_pool(special), -start), memory.size)
+        numbers = _pool(special)
+        if start + memory.size <= _POOL:
+            memory[...] = numbers[start : start + memory.size]
+        else:
+            memory[...] = np.resize(np.roll(numbers, -start), memory.size)
     elif layout.dtype.kind == "b":
         memory[...] = np.arange(number, number + memory.size) % 3 == 0
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 #: How many ways a writer may offer.
 _MOST_VARIANTS = 4
+#: How many numbers of results are compared at least, unless that is too much work: numbers of inputs, and each input
+#: as so many.
+_FEWEST_RESULTS, _MOST_WORK, _ONE_ARRAY = 64, 1 << 18, 1000
 #: Matches the expression of a constant of a plan.
 is_constant = re.compile(r"c\d+").fullmatch
 _VARIABLE = re.compile(r"(v\d+)\.(?:array|read\(\))")
@@ -121,11 +125,12 @@ class Trial:
             pass  # there may be other ways; a loop that is being compiled ends it here
         cases = [([np.asarray(x) for x in inputs], [np.asarray(x) for x in results])]
         for special in (False, True):
-            numbers = [self._stand_in(k, x, special) for k, x in enumerate(inputs)]
-            try:
-                cases.append((numbers, self._by_kernel(numbers)))
-            except Exception:  # the kernel takes no such numbers
-                return None
+            for number in range(self._num_cases()):
+                numbers = [self._stand_in(k, x, number, special) for k, x in enumerate(inputs)]
+                try:
+                    cases.append((numbers, self._by_kernel(numbers)))
+                except Exception:  # the kernel takes no such numbers
+                    return None
         for variant in range(_MOST_VARIANTS):
             try:
                 written = self._written(variant, cases[0][0])
@@ -135,11 +140,17 @@ class Trial:
                 return Recorded(self._given, self._made, variant, self._parts)
         return None
 
-    def _stand_in(self, k: int, x: Any, special: bool) -> Any:
+    def _num_cases(self) -> int:
+        """How often it is tried: one number may be right by chance, and shows one special number alone."""
+        results = sum(math.prod(x.shape) for x in self._made)
+        work = sum(_ONE_ARRAY + math.prod(x.shape) for x in self._given if x is not None)
+        return max(4, min(-(-_FEWEST_RESULTS // results), _MOST_WORK // max(1, work)))
+
+    def _stand_in(self, k: int, x: Any, number: int, special: bool) -> Any:
         layout = self._given[k]
         if k in self._constants or layout is None:
             return x
-        return random_array(layout, np.asarray(x), k, special)
+        return random_array(layout, np.asarray(x), k + number * len(self._given), special)
 
     def _by_kernel(self, numbers: list[Any]) -> list[Array]:
         names: dict[str, Any] = {}

@@ -141,6 +141,21 @@ def test_lists_give_the_bits_of_the_first_run(name: str) -> None:
             assert type(got) is type(first)
 
 
+@pytest.mark.parametrize("rows", [44, 58, 75, 81])
+def test_a_sum_that_is_right_by_chance_once_is_tried_again(rows: int) -> None:
+    RANDOM.bit_generator.state = np.random.PCG64(rows).state
+    bias, y = tf.Variable(tf.zeros([1])), tf.placeholder(tf.float32, [rows, 1])
+    (gradient,) = tf.gradients(tf.nn.bias_add(tf.zeros([rows, 1]), bias) * y, bias)
+    others = [tf.exp(tf.tanh(y) + 1.0), tf.sigmoid(y) * y]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        run_until_lists(session, [gradient, *others], {y: normal(rows, 1)})
+        for _ in range(40):
+            feed = {y: normal(rows, 1)}
+            got = session.run([gradient, *others], feed)[0]
+            assert got.tobytes() == (np.ones(rows, np.float32) @ feed[y]).tobytes()
+
+
 def test_other_sizes_run_by_the_lines_themselves() -> None:
     loss, feed = mlp()
     (x,) = feed
