@@ -9,6 +9,7 @@ from dataflow.graph.type_aliases import InitializerLike
 from dataflow.layers.base import InputSpec, Layer, layer_function
 from dataflow.layers.layer_arguments import (
     activation_function,
+    padding_and_format,
     pair,
     transposed_size,
     window_count,
@@ -34,13 +35,7 @@ def _format(data_format: str, rank: int) -> str:
         ("channels_first", 2): "NCHW",
         ("channels_first", 3): "NCDHW",
     }
-    try:
-        return formats[(data_format, rank)]
-    except KeyError:
-        raise ValueError(
-            f"The `data_format` argument must be one of channels_first, channels_last. "
-            f"Received: {data_format}"
-        ) from None
+    return formats[data_format, rank]
 
 
 class _Conv(Layer):
@@ -75,13 +70,7 @@ class _Conv(Layer):
         self.filters = int(filters)
         self.kernel_size = pair(kernel_size, self.rank, "kernel_size")
         self.strides = pair(strides, self.rank, "strides")
-        self.padding = padding.lower()
-        if self.padding not in ("valid", "same"):
-            raise ValueError(
-                f'The `padding` argument must be one of "valid", "same". Received: {padding}'
-            )
-        self.data_format = data_format.lower()
-        _format(self.data_format, self.rank)
+        self.padding, self.data_format = padding_and_format(padding, data_format)
         self.dilation_rate = pair(dilation_rate, self.rank, "dilation_rate")
         self.activation = activation_function(activation)
         self.use_bias = use_bias

@@ -23,6 +23,21 @@ def pair(value: Any, count: int, name: str) -> tuple[int, ...]:
     return result
 
 
+def padding_and_format(padding: str, data_format: str) -> tuple[str, str]:
+    """Both in small letters; raises `ValueError` for others than "valid", "same" and the two orders of axes."""
+    padding, data_format = padding.lower(), data_format.lower()
+    if padding not in ("valid", "same"):
+        raise ValueError(
+            f'The `padding` argument must be one of "valid", "same". Received: {padding}'
+        )
+    if data_format not in ("channels_first", "channels_last"):
+        raise ValueError(
+            "The `data_format` argument must be one of channels_first, channels_last. "
+            f"Received: {data_format}"
+        )
+    return padding, data_format
+
+
 def window_count(size: int | None, reach: int, stride: int, padding: str) -> int | None:
     """How many windows of ``reach`` places fit, each ``stride`` after the last; None where ``size`` is unknown."""
     if size is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dataflow.layers.base import InputSpec, Layer, layer_function
-from dataflow.layers.layer_arguments import pair, window_count
+from dataflow.layers.layer_arguments import padding_and_format, pair, window_count
 from dataflow.ops import array, pooling_functions
 from dataflow.shapes import TensorShape
 
@@ -27,17 +27,7 @@ class _Pooling(Layer):
         super().__init__(name=name, **kwargs)
         self.pool_size = pair(pool_size, self.rank, "pool_size")
         self.strides = pair(strides, self.rank, "strides")
-        self.padding = padding.lower()
-        if self.padding not in ("valid", "same"):
-            raise ValueError(
-                f'The `padding` argument must be one of "valid", "same". Received: {padding}'
-            )
-        self.data_format = data_format.lower()
-        if self.data_format not in ("channels_last", "channels_first"):
-            raise ValueError(
-                "The `data_format` argument must be one of channels_first, channels_last. "
-                f"Received: {data_format}"
-            )
+        self.padding, self.data_format = padding_and_format(padding, data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
