@@ -9,12 +9,12 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
 from dataflow.ops.activation import softmax
-from dataflow.ops.bias import bias_add
 from dataflow.ops.conv_functions import conv2d
 from dataflow.ops.initializers import zeros_initializer
-from dataflow.ops.math import matmul, reduce_sum, tanh
+from dataflow.ops.math import reduce_sum, tanh
 from dataflow.rnn.base_cell import RNNCell, depth_of
 from dataflow.rnn.cell_wrappers import CellAround
+from dataflow.rnn.linear import joined_product
 
 
 class AttentionCellWrapper(CellAround):
@@ -81,10 +81,6 @@ class AttentionCellWrapper(CellAround):
         self._attn_v = self.add_variable("attention/attn_v", [vector])
         self.built = True
 
-    def _apply(self, name: str, *parts: Any) -> Any:
-        kernel, bias = self._linear[name]
-        return bias_add(matmul(array.concat(list(parts), 1), kernel), bias)
-
     def call(self, inputs: Any, state: Any) -> Any:
         if not self._state_is_tuple:
             own = self._cell.state_size
@@ -94,16 +90,16 @@ class AttentionCellWrapper(CellAround):
         state, attention, outputs = state
         length, size, vector = self._attn_length, self._attn_size, self._attn_vec_size
         outputs = array.reshape(outputs, [-1, length, size])
-        inputs = self._apply("", inputs, attention)
+        inputs = joined_product(self._linear[""], inputs, attention)
         cell_output, new_state = self._cell(inputs, state)
         hidden = array.reshape(outputs, [-1, length, 1, size])
-        query = self._apply("attention/", *nest.flatten(new_state))
+        query = joined_product(self._linear["attention/"], *nest.flatten(new_state))
         features = conv2d(hidden, self._attn_w, [1, 1, 1, 1], "SAME")
         features = features + array.reshape(query, [-1, 1, 1, vector])
         weights = softmax(reduce_sum(self._attn_v * tanh(features), [2, 3]))
         weighted = array.reshape(weights, [-1, length, 1, 1]) * hidden
         attention = array.reshape(reduce_sum(weighted, [1, 2]), [-1, size])
-        output = self._apply("attn_output_projection/", cell_output, attention)
+        output = joined_product(self._linear["attn_output_projection/"], cell_output, attention)
         outputs = array.concat([outputs[:, 1:], array.expand_dims(output, 1)], 1)
         outputs = array.reshape(outputs, [-1, length * size])
         new_states = (new_state, attention, outputs)

@@ -91,6 +91,12 @@ class _Linear:
         return product if self._biases is None else bias_add(product, self._biases)
 
 
+def joined_product(weights: tuple[Any, Any], *parts: Tensor) -> Tensor:
+    """``concat(parts, 1) @ kernel + bias`` for ``weights``, the pair of both."""
+    kernel, bias = weights
+    return bias_add(matmul(concat(list(parts), 1), kernel), bias)
+
+
 def sharded_kernel(
     add_variable: Callable[..., Any], name: str, shape: list[int], num_shards: int, initializer: Any
 ) -> Tensor:

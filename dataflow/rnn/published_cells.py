@@ -17,7 +17,7 @@ from dataflow.ops.seeds import count_left_out
 from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell, depth_of
 from dataflow.rnn.cells import GRUCell, ProjectedLSTM
 from dataflow.rnn.gated_cells import SameSizes, gain_and_shift, normalized_units
-from dataflow.rnn.linear import sharded_kernel
+from dataflow.rnn.linear import joined_product, sharded_kernel
 
 
 class NASCell(RNNCell):
@@ -282,18 +282,16 @@ class PhasedLSTMCell(SameSizes):
         )
         self.built = True
 
-    def _apply(self, name: str, *parts: Any) -> Any:
-        kernel, bias = self._linear[name]
-        return bias_add(matmul(array.concat(list(parts), 1), kernel), bias)
-
     def call(self, inputs: Any, state: Any) -> Any:
         c, h = state
         time, x = inputs
         peephole = (c,) if self._use_peepholes else ()
-        i, f = array.split(sigmoid(self._apply("mask_gates", x, h, *peephole)), 2, 1)
-        new_c = c * f + i * tanh(self._apply("new_input", x, h))
+        i, f = array.split(
+            sigmoid(joined_product(self._linear["mask_gates"], x, h, *peephole)), 2, 1
+        )
+        new_c = c * f + i * tanh(joined_product(self._linear["new_input"], x, h))
         peephole = (new_c,) if self._use_peepholes else ()
-        new_h = tanh(new_c) * sigmoid(self._apply("output_gate", x, h, *peephole))
+        new_h = tanh(new_c) * sigmoid(joined_product(self._linear["output_gate"], x, h, *peephole))
         # The remainder passes gradients on as if it were the number itself.
         passed = time - self._phase
         rest = array.stop_gradient(floormod(passed, self._period) - passed) + passed
