@@ -9,6 +9,7 @@ import numpy as np
 
 from dataflow.data.dataset import Dataset
 from dataflow.dtypes import as_dtype
+from dataflow.formats.object_arrays import object_array
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.seeds import get_seed
 
@@ -54,9 +55,7 @@ def _as_column(values: TensorLike) -> Any:
     array = np.asarray(values)
     if array.dtype.kind in "US" or array.dtype == object:
         flat = [v if isinstance(v, bytes) else str(v).encode() for v in array.reshape(-1).tolist()]
-        result = np.empty(len(flat), object)
-        result[:] = flat
-        return result.reshape(array.shape)
+        return object_array(flat, array.shape)
     return array
 
 

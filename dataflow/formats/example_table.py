@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.formats.example_wire import KINDS, packed_column, packed_lists, unpacked
+from dataflow.formats.object_arrays import object_array
 
 #: With fewer messages one after the other is quicker.
 LEAST_MESSAGES = 12
@@ -98,7 +99,7 @@ class Column:
         if self.name != "string":
             return packed_lists(self.name, self._packed())
         strings, counts = self._strings
-        return _vector(strings), counts
+        return object_array(strings), counts
 
     def dense(self, size: int) -> Any:
         """An array [messages, size]; ``None`` where a message has another number of values."""
@@ -116,7 +117,7 @@ class Column:
                 return numbers.astype(np.int64)
             return packed_column(self.name, self._packed(), size)
         strings, counts = self._strings
-        return _vector(strings).reshape(-1, size) if size and (counts == size).all() else None
+        return object_array(strings).reshape(-1, size) if size and (counts == size).all() else None
 
     def rows(self) -> list[Any]:
         """The values of each message, ``None`` for one without this feature."""
@@ -127,12 +128,6 @@ class Column:
             ends = np.cumsum(counts).tolist()
             rows = [strings[a:b] for a, b in zip([0, *ends], ends, strict=False)]
         return [row if there else None for row, there in zip(rows, self.present, strict=True)]
-
-
-def _vector(strings: list[bytes]) -> Any:
-    values = np.empty(len(strings), object)
-    values[:] = strings
-    return values
 
 
 class _Table:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import DataLossError
+from dataflow.formats.object_arrays import object_array
 from dataflow.shapes import Dims, TensorShape, as_dims, num_elements
 
 if TYPE_CHECKING:
@@ -100,8 +101,7 @@ def proto_to_array(proto: Any) -> Any:
         parts = np.array(values, dtype=dtype.real_dtype.numpy).reshape(-1, 2)
         array = (parts[:, 0] + 1j * parts[:, 1]).astype(dtype.numpy)
     elif dtype.kind == "S":
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
+        array = object_array(values)
     else:
         array = np.array(values, dtype=dtype.numpy)
     if array.size == size:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from dataflow.formats.object_arrays import object_array
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.queue import owned
 from dataflow.kernels.queues import stack_elements
@@ -104,8 +105,7 @@ def barrier_take_many_kernel(
 ) -> Any:
     seconds = None if timeout_ms < 0 else timeout_ms / 1000
     taken = handle.take(context, int(num_elements), allow_small_batch, seconds)
-    keys = np.empty(len(taken), object)
-    keys[:] = [k for _, k, _ in taken]
+    keys = object_array([k for _, k, _ in taken])
     columns = [
         stack_elements([parts[i] for _, _, parts in taken], dtype, handle.dims[i])
         for i, dtype in enumerate(handle.types)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
+from dataflow.formats.object_arrays import object_array
 
 
 class TextLine(bytes):
@@ -34,9 +34,9 @@ def without_places(strings: Any) -> Any:
     items = strings.ravel().tolist()
     if TextLine not in set(map(type, items)):
         return strings
-    plain = np.empty(len(items), object)
-    plain[:] = [bytes(item) if type(item) is TextLine else item for item in items]
-    return plain.reshape(strings.shape)
+    return object_array(
+        [bytes(item) if type(item) is TextLine else item for item in items], strings.shape
+    )
 
 
 def place_of(record: bytes) -> str:

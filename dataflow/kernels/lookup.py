@@ -13,6 +13,7 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.errors import FailedPreconditionError, NotFoundError
 from dataflow.formats.local_paths import local_path
+from dataflow.formats.object_arrays import object_array
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, parse_number, strings, text_array
@@ -278,8 +279,7 @@ def lookup_table_export_kernel(xp: Module, table: LookupTable) -> Any:
     table.need_ready()
     entries = dict(table.entries)
     if table.key_dtype.kind == "S":
-        keys = np.empty(len(entries), object)
-        keys[:] = list(entries)
+        keys = object_array(entries)
     else:
         keys = np.array(list(entries), table.key_dtype.numpy)
     return keys, table.array(entries.values(), len(entries), (len(entries),))

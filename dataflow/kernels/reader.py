@@ -19,6 +19,7 @@ from dataflow.errors import (
 )
 from dataflow.formats.compression import unpack
 from dataflow.formats.local_paths import local_path, matching_paths
+from dataflow.formats.object_arrays import object_array
 from dataflow.formats.protobuf_wire import (
     BYTES,
     VARINT,
@@ -259,10 +260,7 @@ def reader_read_up_to_kernel(
     context: KernelContext, reader_handle: Any, queue_handle: Any, num_records: Array
 ) -> Any:
     pairs = reader_handle.up_to(context, queue_handle, int(num_records))
-    keys, values = np.empty(len(pairs), object), np.empty(len(pairs), object)
-    keys[:] = [k for k, _ in pairs]
-    values[:] = [bytes(v) for _, v in pairs]  # a line knows its number: NumPy cannot tell its shape
-    return keys, values
+    return object_array([k for k, _ in pairs]), object_array([bytes(v) for _, v in pairs])
 
 
 @kernel("ReaderNumRecordsProducedV2")
@@ -318,6 +316,4 @@ def matching_files_kernel(xp: Module, pattern: Array) -> Any:
         text = item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)
         found.update(matching_paths(text))
     names = sorted(found)
-    out = np.empty(len(names), object)
-    out[:] = [n.encode("utf-8", "surrogateescape") for n in names]
-    return out
+    return object_array([n.encode("utf-8", "surrogateescape") for n in names])

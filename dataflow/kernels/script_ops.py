@@ -18,6 +18,7 @@ from dataflow.errors import (
     UnimplementedError,
     UnknownError,
 )
+from dataflow.formats.object_arrays import object_array
 from dataflow.kernels.array_types import Module
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.subnormals import as_outside
@@ -48,9 +49,7 @@ def _result(value: Any, dtype: Any, index: int, token: str, convert: bool) -> An
             flat = [
                 v.encode() if isinstance(v, str) else bytes(v) for v in array.reshape(-1).tolist()
             ]
-            out = np.empty(len(flat), object)
-            out[:] = flat
-            return out.reshape(array.shape)
+            return object_array(flat, array.shape)
         raise InvalidArgumentError(
             None, None, f"{index}-th value returned by {token} is {array.dtype}, but expects string"
         )

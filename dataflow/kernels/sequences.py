@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.formats.object_arrays import object_array
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.batched_linalg import by_batch
 from dataflow.kernels.index_arrays import as_intp, int_tuple
@@ -188,8 +189,7 @@ def _first_appearances(x: Array) -> tuple[Any, Any]:
         items = x.tolist()
         numbers = {item: i for i, item in enumerate(dict.fromkeys(items))}
         which = np.fromiter(map(numbers.__getitem__, items), np.int64, len(items))
-        values = np.empty(len(numbers), object)
-        values[:] = list(numbers)
+        values = object_array(numbers)
         return values, which
     if x.size and x.dtype.kind in "iu":
         low, high = int(np.minimum.reduce(x)), int(np.maximum.reduce(x))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.formats.object_arrays import object_array
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.hashing import fingerprint64
 from dataflow.kernels.index_arrays import as_intp, is_counting
@@ -139,9 +140,7 @@ def sparse_feature_cross_kernel(
 
 def _joined(chosen: list[Any]) -> Any:
     """The texts of each combination in one, given from the last input to the first."""
-    made = np.empty(len(chosen[0]), object)
-    made[:] = [b"_X_".join(row) for row in zip(*reversed(chosen), strict=True)]
-    return made
+    return object_array([b"_X_".join(row) for row in zip(*reversed(chosen), strict=True)])
 
 
 def _texts(values: Any) -> Any:

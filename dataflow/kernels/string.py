@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.formats.object_arrays import object_array
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.logging_ops import formatted
 from dataflow.kernels.registry import kernel
@@ -38,10 +39,7 @@ def one(value: Any) -> bytes:
 
 def text_array(items: Iterable[bytes], shape: Any) -> Any:
     """Strings as an object array of ``shape``."""
-    flat = list(items)
-    out = np.empty(len(flat), object)
-    out[:] = flat
-    return out.reshape(shape)
+    return object_array(list(items), shape)
 
 
 def each(function: Callable[[bytes], Any], value: Any, dtype: Any = None) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dataflow.dtypes import as_dtype
 from dataflow.formats.compression import max_unpacked_bytes, too_large
+from dataflow.formats.object_arrays import object_array
 from dataflow.formats.protobuf_wire import (
     BYTES,
     FIXED32,
@@ -87,8 +88,7 @@ def tensor_from_bytes(data: bytes) -> Any:
         raise ValueError(f"the bytes are no TensorProto of a known dtype (number {enum})") from None
     count = math.prod(sizes)
     if dtype.kind == "S":
-        flat = np.empty(len(texts), object)
-        flat[:] = texts
+        flat = object_array(texts)
         return _filled(flat, count, b"").reshape(sizes)
     if content is not None:
         if len(content) != count * target.itemsize:

@@ -10,6 +10,7 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import ConversionError
+from dataflow.formats.object_arrays import object_array
 from dataflow.graph.conversion import set_builders
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_signature import Array, short_repr
@@ -182,9 +183,7 @@ def _object_array(value: TensorLike, array: Any) -> Any:
 
 def _to_bytes(array: Any) -> Any:
     flat = [v.encode() if isinstance(v, str) else bytes(v) for v in array.reshape(-1).tolist()]
-    out = np.empty(len(flat), dtype=object)
-    out[:] = flat
-    return out.reshape(array.shape)
+    return object_array(flat, array.shape)
 
 
 def _fit(value: TensorLike, array: Any, dtype: DType, from_numpy: bool) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow import shapes
+from dataflow.formats.object_arrays import object_array
 from dataflow.graph.op_signature import short_repr
 from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
@@ -196,9 +197,7 @@ def _as_bytes_array(tensor: Tensor, value: Any) -> Any:
         for other in flat:
             if not isinstance(other, bytes):
                 raise _no_text(tensor, other) from None
-    out = np.empty(len(flat), dtype=object)
-    out[:] = flat
-    return out.reshape(array.shape)
+    return object_array(flat, array.shape)
 
 
 def _no_text(tensor: Tensor, value: object) -> TypeError:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import numpy as np
-
-from dataflow.keras.datasets.stored import ORIGIN, arrays, encoded, of_lists, shuffled_parts
-from dataflow.keras.utils.data_files import get_file
+from dataflow.keras.datasets.stored import (
+    arrays,
+    encoded,
+    in_two_parts,
+    shuffled_parts,
+    word_numbers,
+)
 
 
 def load_data(
@@ -45,13 +47,9 @@ def load_data(
         [*y_train, *y_test],
         *(num_words, skip_top, maxlen, start_char, oov_char, index_from),
     )
-    return (
-        (of_lists(texts[:count]), np.array(labels[:count])),
-        (of_lists(texts[count:]), np.array(labels[count:])),
-    )
+    return in_two_parts(texts, labels, count)
 
 
 def get_word_index(path: str = "imdb_word_index.json") -> dict[str, int]:
     """The number of each word, from 1 on, before ``index_from`` is added."""
-    with open(get_file(path, origin=ORIGIN + path), encoding="utf-8") as opened:
-        return json.load(opened)  # type: ignore[no-any-return]
+    return word_numbers(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import zipfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from dataflow.errors import DataLossError
+from dataflow.formats.object_arrays import object_array
 from dataflow.keras.utils.data_files import get_file
 
 #: Where Keras has its data sets.
@@ -123,8 +125,15 @@ def encoded(
     return [[w if skip_top <= w < limit else oov_char for w in text] for text in found], kept
 
 
-def of_lists(texts: list[list[int]]) -> Any:
-    """An array of lists, one for each text."""
-    result = np.empty(len(texts), object)
-    result[:] = texts
-    return result
+def in_two_parts(texts: list[list[int]], labels: list[Any], count: int) -> Any:
+    """The first ``count`` texts with their labels, and the others with theirs: arrays, of lists and numbers."""
+    return (
+        (object_array(texts[:count]), np.array(labels[:count])),
+        (object_array(texts[count:]), np.array(labels[count:])),
+    )
+
+
+def word_numbers(name: str) -> dict[str, int]:
+    """The number of each word, from a JSON file of Keras, found as in `arrays`."""
+    with open(get_file(name, origin=ORIGIN + name), encoding="utf-8") as opened:
+        return json.load(opened)  # type: ignore[no-any-return]

@@ -15,6 +15,7 @@ import numpy as np
 from dataflow.capabilities import THREADS
 from dataflow.errors import InvalidArgumentError
 from dataflow.formats.local_paths import local_path
+from dataflow.formats.object_arrays import object_array
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.dataset.elements import (
     END,
@@ -156,9 +157,7 @@ def _from_storage(stored: Any, name: str) -> Any:
         return array
     lengths = stored[f"{name}_lengths"]
     data, ends = array.tobytes(), np.cumsum(lengths).tolist()
-    texts = np.empty(len(ends), object)
-    texts[:] = [data[b:e] for b, e in zip([0, *ends], ends, strict=False)]
-    return texts.reshape(lengths.shape)
+    return object_array([data[b:e] for b, e in zip([0, *ends], ends, strict=False)], lengths.shape)
 
 
 def _store(path: str, elements: list[Element]) -> None:

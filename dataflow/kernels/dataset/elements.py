@@ -17,6 +17,7 @@ import numpy as np
 
 from dataflow.dtypes import as_dtype
 from dataflow.errors import InvalidArgumentError
+from dataflow.formats.object_arrays import object_array
 
 Element = tuple[Any, ...]
 
@@ -149,9 +150,7 @@ def stack(parts: list[Any], component: int = 0) -> Any:
     if isinstance(first, Dataset):
         raise InvalidArgumentError(None, None, "datasets cannot be batched; use flat_map first")
     if isinstance(first, bytes) and all(isinstance(p, bytes) for p in parts):
-        out = np.empty(len(parts), dtype=object)
-        out[:] = parts
-        return out
+        return object_array(parts)
     if (isinstance(first, np.ndarray) and first.dtype == object) or isinstance(first, bytes):
         parts = [as_array(p) for p in parts]
         shapes = [p.shape for p in parts]
@@ -190,7 +189,5 @@ def as_element_array(value: Any, dtype: Any) -> Any:
     if dtype.kind == "S":
         array = np.asarray(value, dtype=object)
         flat = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1).tolist()]
-        out = np.empty(len(flat), dtype=object)
-        out[:] = flat
-        return out.reshape(array.shape)
+        return object_array(flat, array.shape)
     return np.asarray(value, dtype=dtype.numpy)[()]

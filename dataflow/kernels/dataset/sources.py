@@ -10,6 +10,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError, NotFoundError
 from dataflow.formats.local_paths import local_path
+from dataflow.formats.object_arrays import object_array
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.dataset.blocks import Block, Blocks, in_lists
 from dataflow.kernels.dataset.elements import INFINITE, Element, FromFunction, Rows
@@ -80,7 +81,7 @@ def text_line_dataset_kernel(
             number = 1
             with opened(path, compression) as file:
                 for found in in_lists(lines(path, file, compression)):
-                    yield (_column(list(text_lines(path, found, number))),)
+                    yield (object_array(list(text_lines(path, found, number))),)
                     number += len(found)
 
     return Blocks(start)
@@ -99,15 +100,9 @@ def tf_record_dataset_kernel(
             if not os.path.exists(local_path(path)):
                 raise NotFoundError(None, None, f"{path}; No such file or directory")
             for records in in_lists(tf_record_iterator(path, TFRecordOptions(compression))):
-                yield (_column(records),)
+                yield (object_array(records),)
 
     return Blocks(start)
-
-
-def _column(strings: list[bytes]) -> Any:
-    column = np.empty(len(strings), object)
-    column[:] = strings
-    return column
 
 
 @kernel("DatasetToTFRecord", stateful=True, cpu_only="files are written by the host")
