@@ -293,9 +293,11 @@ python.tpu.{tpu_config tpu_estimator tpu_context} : contrib.tpu
 python.tpu.{tpu_optimizer bfloat16 tpu} : tpu
 python.tpu.ops.tpu_ops : tpu
 python.tpu.tpu_function : python.tpu_function
+python.tpu.topology : python.tpu_topology
 contrib.tpu.python.tpu.{tpu_config tpu_estimator tpu_context} : contrib.tpu
 contrib.tpu.python.tpu.{tpu_optimizer bfloat16 tpu} : tpu
 contrib.tpu.python.tpu.tpu_function : python.tpu_function
+contrib.tpu.python.tpu.topology : python.tpu_topology
 contrib.tpu.python.ops.tpu_ops : tpu
 """
 

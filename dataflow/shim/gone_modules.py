@@ -116,6 +116,30 @@ def _named(name: str) -> Callable[[], types.ModuleType]:
     return lambda: importlib.import_module(name)
 
 
+#: What a package no longer has under its own name: the module that has its names today, and the old ones below it.
+_MOVED = {
+    "scipy.sparse.linalg": "scipy.sparse.linalg.eigen.arpack scipy.sparse.linalg.eigen.arpack.arpack"
+    " scipy.sparse.linalg.isolve.iterative scipy.sparse.linalg.dsolve.linsolve",
+    "numpy": "numpy.lib.function_base numpy.lib.arraysetops numpy.lib.index_tricks",
+    "numpy.linalg": "numpy.linalg.linalg",
+    "numpy.testing": "numpy.testing.utils numpy.testing.decorators",
+    "numpy.fft": "numpy.fft.fftpack",
+    "pandas.testing": "pandas.util.testing",
+    "sklearn.datasets": "sklearn.datasets.samples_generator sklearn.datasets.base",
+    "sklearn.metrics": "sklearn.metrics.classification sklearn.metrics.ranking sklearn.metrics.scorer",
+    "sklearn.model_selection": "sklearn.cross_validation sklearn.grid_search sklearn.learning_curve",
+    "sklearn.utils._testing": "sklearn.utils.testing",
+    "sklearn.linear_model": "sklearn.linear_model.logistic sklearn.linear_model.base",
+    "sklearn.decomposition": "sklearn.decomposition.pca",
+    "sklearn.cluster": "sklearn.cluster.k_means_",
+    "sklearn.ensemble": "sklearn.ensemble.forest sklearn.ensemble.gradient_boosting",
+    "sklearn.tree": "sklearn.tree.tree",
+    "sklearn.svm": "sklearn.svm.classes",
+    "sklearn.preprocessing": "sklearn.preprocessing.data sklearn.preprocessing.label",
+    "sklearn.manifold": "sklearn.manifold.t_sne",
+    "sklearn.neighbors": "sklearn.neighbors.base sklearn.neighbors.classification",
+}
+
 #: Modules that today's Python or packages lack, and how to make or find each. They are made only where
 #: no module of that name is found.
 GONE: dict[str, Callable[[], types.ModuleType]] = {
@@ -125,12 +149,12 @@ GONE: dict[str, Callable[[], types.ModuleType]] = {
     "distutils.util": lambda: importlib.import_module("distutils").util,
     "distutils.dir_util": lambda: importlib.import_module("distutils").dir_util,
     "xml.etree.cElementTree": _named("xml.etree.ElementTree"),
-    "sklearn.cross_validation": _named("sklearn.model_selection"),
-    "sklearn.grid_search": _named("sklearn.model_selection"),
     "sklearn.externals.joblib": _named("joblib"),
+    "sklearn.externals.six": _named("six"),
     "numpy.core.umath_tests": _umath_tests,
     "scipy.misc": lambda: _module("scipy.misc"),
     "six": six_module.six,
     "six.moves": six_module.moves,
+    **{old: _named(home) for home, names in _MOVED.items() for old in names.split()},
     **{name: _named(target) for name, target in six_module.moved_modules().items()},
 }

@@ -59,6 +59,11 @@ def _mend_stats(module: types.ModuleType) -> None:
     put_missing(module, itemfreq=itemfreq, binom_test=binom_test)
 
 
+def _mend_package(module: types.ModuleType) -> None:
+    """A folder of SciPy's that is a file today: what was below it can be imported (`gone_modules` has it)."""
+    put_missing(module, __path__=[])
+
+
 #: The modules, and what completes each.
 MENDS: dict[str, Callable[[types.ModuleType], None]] = {
     "scipy": _mend_scipy,
@@ -67,4 +72,7 @@ MENDS: dict[str, Callable[[types.ModuleType], None]] = {
     "scipy.signal": _mend_signal,
     "scipy.linalg": _mend_linalg,
     "scipy.stats": _mend_stats,
+    "scipy.sparse.linalg.eigen": _mend_package,
+    "scipy.sparse.linalg.isolve": _mend_package,
+    "scipy.sparse.linalg.dsolve": _mend_package,
 }

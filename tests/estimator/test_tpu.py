@@ -132,3 +132,27 @@ def test_shards_are_told_where_libraries_ask() -> None:
         with pytest.raises(NotImplementedError), tpu_function.tpu_shard_context(2):
             pass
     assert context.number_of_shards is None
+
+
+def test_a_topology_tells_where_devices_stand() -> None:
+    from dataflow.python.tpu.topology import Topology
+
+    found = Topology(
+        mesh_shape=[2, 1, 2], device_coordinates=[[[0, 0, 0], [0, 0, 1]], [[1, 0, 0], [1, 0, 1]]]
+    )
+    assert (found.mesh_rank, found.num_tasks, found.num_tpus_per_task) == (3, 2, 2)
+    assert found.mesh_shape.dtype == found.device_coordinates.dtype == "int32"
+    last = [1, 0, 1]
+    assert (
+        found.task_ordinal_at_coordinates(last)
+        == found.tpu_device_ordinal_at_coordinates(last)
+        == 1
+    )
+    assert found.cpu_device_name_at_coordinates(last) == "/task:1/device:CPU:0"
+    assert found.tpu_device_name_at_coordinates(last, "w") == "/job:w/task:1/device:TPU:1"
+    with pytest.raises(ValueError, match="3 positive entries; got \\[2, 0, 1\\]"):
+        Topology(mesh_shape=[2, 0, 1], device_coordinates=[[[0, 0, 0]]])
+    with pytest.raises(ValueError, match=r"got the shape \(1, 3\)"):
+        Topology(mesh_shape=[2, 1, 1], device_coordinates=[[0, 0, 0]])
+    with pytest.raises(NotImplementedError, match="has no TPUs"):
+        Topology(serialized=b"\x0a\x03\x02\x02\x02")

@@ -58,3 +58,18 @@ def test_integrals_windows_and_counts_by_their_older_names() -> None:
     assert found[0] == 16.0 and found[1] == pytest.approx(64 / 3)
     assert found[2:4] == [[0.5, 2.0, 4.5, 8.0], [0.0, 1.0, 0.0]]
     assert found[4:] == [0.6065, [[1, 1], [3, 2]], 0.625, 0.625]
+
+
+def test_modules_that_moved_are_found_under_their_old_names() -> None:
+    found = scipy_after(
+        "import scipy.sparse as sp, scipy.sparse.linalg as today",
+        "from scipy.sparse.linalg.eigen.arpack import ArpackNoConvergence, eigsh",
+        "from scipy.sparse.linalg.isolve.iterative import cg",
+        "from scipy.sparse.linalg.dsolve.linsolve import spsolve",
+        "from numpy.lib.function_base import average",
+        "from numpy.testing.utils import assert_allclose",
+        "result = [eigsh is today.eigsh, cg is today.cg, spsolve is today.spsolve, average is np.average,",
+        "    assert_allclose is np.testing.assert_allclose, issubclass(ArpackNoConvergence, Exception),",
+        "    eigsh(sp.diags([1.0, 5.0, 3.0]), 1, which='LM')[0].round(6).tolist()]",
+    )
+    assert found == [True, True, True, True, True, True, [5.0]]
