@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import math
-import struct
-import zlib
 from html import escape
 
 import numpy as np
 
 from dataflow.course.charts import Axes, Bars, ChartFigure, Series
+from dataflow.formats.png16 import png_file
 
 _PIXELS = 80  # of an inch
 _LETTER = 6.1  # the mean width of a letter at 11 px
@@ -350,13 +349,4 @@ def _png(values: np.ndarray, cmap: str, low: float, high: float) -> str:
     rows, columns = values.shape
     lines = np.zeros((rows, 1 + 3 * columns), np.uint8)  # each line begins with its filter: none
     lines[:, 1:] = colors.round().astype(np.uint8).reshape(rows, -1)
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    header = struct.pack(">IIBBBBB", columns, rows, 8, 2, 0, 0, 0)
-    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines.tobytes(), 9))
-    png = b"\x89PNG\r\n\x1a\n" + body + chunk(b"IEND", b"")
-    return "data:image/png;base64," + base64.b64encode(png).decode()
+    return "data:image/png;base64," + base64.b64encode(png_file(lines, columns, 8, 2, 9)).decode()

@@ -24,7 +24,12 @@ def encode(pixels: Any, level: int) -> bytes:
     rows = np.zeros((height, 1 + width * channels * 2), np.uint8)  # byte 0: the row is not filtered
     big_endian = np.ascontiguousarray(pixels, ">u2").reshape(height, width * channels)
     rows[:, 1:] = big_endian.view(np.uint8)
-    header = struct.pack(">IIBBBBB", width, height, 16, _COLOR_TYPES[channels], 0, 0, 0)
+    return png_file(rows, width, 16, _COLOR_TYPES[channels], level)
+
+
+def png_file(rows: Any, width: int, bits: int, color_type: int, level: int) -> bytes:
+    """A PNG file of ``rows``, uint8 [height, bytes of a row], each of which begins with its filter."""
+    header = struct.pack(">IIBBBBB", width, len(rows), bits, color_type, 0, 0, 0)
     chunks = (b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), level)), (b"IEND", b"")
     return SIGNATURE + b"".join(_chunk(kind, body) for kind, body in chunks)
 

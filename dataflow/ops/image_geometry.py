@@ -174,9 +174,14 @@ def cut(image: Tensor, top: Any, left: Any, rows: Any, columns: Any) -> Tensor:
         begin, size = [0, *begin], [-1, *size]
     dynamic = any(isinstance(v, Tensor) for v in (*begin, *size))
     result = slice_(image, stack(begin) if dynamic else begin, stack(size) if dynamic else size)
+    return _of_sizes(result, image, rows, columns)
+
+
+def _of_sizes(result: Tensor, image: Tensor, rows: Any, columns: Any) -> Tensor:
+    """``result`` with what is known of its shape: that of ``image``, of ``rows`` and ``columns``."""
+    assert image.dims is not None
     static = [v if isinstance(v, int) else None for v in (rows, columns)]
-    outer = image.dims[:1] if whole else ()
-    result.set_shape((*outer, *static, image.dims[-1]))
+    result.set_shape((*image.dims[:-3], *static, image.dims[-1]))
     return result
 
 
@@ -186,6 +191,13 @@ def known_number(value: Any) -> Any:
         known = static_value(value)
         return value if known is None else int(known)
     return int(value)
+
+
+def _need_positive(rows: Any, columns: Any) -> None:
+    """Raises `ValueError` for a target size that is known not to be positive."""
+    for what, value in (("target_width", columns), ("target_height", rows)):
+        if isinstance(value, int) and value <= 0:
+            raise ValueError(f"{what} must be > 0, got {value}")
 
 
 def crop_to_bounding_box(
@@ -202,9 +214,7 @@ def crop_to_bounding_box(
         for what, value in (("offset_width", left), ("offset_height", top)):
             if isinstance(value, int) and value < 0:
                 raise ValueError(f"{what} must be >= 0, got {value}")
-        for what, value in (("target_width", columns), ("target_height", rows)):
-            if isinstance(value, int) and value <= 0:
-                raise ValueError(f"{what} must be > 0, got {value}")
+        _need_positive(rows, columns)
         height, width = sizes_of(image)
         for what, size, start, length in (
             ("width", width, left, columns),
@@ -238,18 +248,13 @@ def pad_to_bounding_box(
                 raise ValueError(f"{what}, which fails by {-value}")
         pairs = [[top, below], [left, right], [0, 0]]
         assert image.dims is not None
-        batched = len(image.dims) == 4
-        if batched:
+        if len(image.dims) == 4:
             pairs = [[0, 0], *pairs]
         if all(isinstance(v, int) for pair in pairs for v in pair):
             paddings: Any = pairs
         else:
             paddings = reshape(stack([v for pair in pairs for v in pair]), [len(pairs), 2])
-        result = pad(image, paddings)
-        static = [v if isinstance(v, int) else None for v in (rows, columns)]
-        outer = image.dims[:1] if batched else ()
-        result.set_shape((*outer, *static, image.dims[-1]))
-        return result
+        return _of_sizes(pad(image, paddings), image, rows, columns)
 
 
 def resize_image_with_crop_or_pad(
@@ -261,9 +266,7 @@ def resize_image_with_crop_or_pad(
     with op_scope(None, "resize_image_with_crop_or_pad", [image]):
         image = one_image(image)
         target_height, target_width = known_number(target_height), known_number(target_width)
-        for what, value in (("target_width", target_width), ("target_height", target_height)):
-            if isinstance(value, int) and value <= 0:
-                raise ValueError(f"{what} must be > 0, got {value}")
+        _need_positive(target_height, target_width)
 
         def low(a: TensorLike, b: TensorLike) -> Any:
             return min(a, b) if isinstance(a, int) and isinstance(b, int) else minimum(a, b)

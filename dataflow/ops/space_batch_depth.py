@@ -21,16 +21,22 @@ from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 
 
-def _block(block_shape: Tensor) -> list[int | None] | None:
+def _block(block_shape: Tensor, input: Tensor) -> list[int | None] | None:
+    """The sizes of a block, of which ``input`` must have the axes; ``None`` where their number is unknown."""
+    need_rank(block_shape, 1, "block_shape")
     value = static_value(block_shape)
+    sizes: list[int | None]
     if value is not None:
         sizes = [int(v) for v in np.asarray(value).reshape(-1)]
-        if any(s < 1 for s in sizes):
+        if any(s < 1 for s in sizes if s is not None):
             raise ValueError(f"block sizes must be positive, got {sizes}")
-        return sizes  # type: ignore[return-value]
-    if block_shape.dims is None or block_shape.dims[0] is None:
+    elif block_shape.dims is None or block_shape.dims[0] is None:
         return None
-    return [None] * block_shape.dims[0]
+    else:
+        sizes = [None] * block_shape.dims[0]
+    if input.dims is not None and len(input.dims) < len(sizes) + 1:
+        raise ValueError(f"the input must have rank {len(sizes) + 1} at least")
+    return sizes
 
 
 def _pairs(pairs: Tensor, count: int, what: str) -> list[Any]:
@@ -60,12 +66,9 @@ def space_to_batch_nd(input: Tensor, block_shape: Tensor, paddings: Tensor) -> D
 
     Shape: [batch * prod(block), (size + padding) / block, ..., rest]. Gradient: BatchToSpaceND.
     """
-    need_rank(block_shape, 1, "block_shape")
-    blocks = _block(block_shape)
+    blocks = _block(block_shape, input)
     if input.dims is None or blocks is None:
         return None
-    if len(input.dims) < len(blocks) + 1:
-        raise ValueError(f"the input must have rank {len(blocks) + 1} at least")
     pads = _pairs(paddings, len(blocks), "paddings")
     product = _product(blocks)
     batch = None if input.dims[0] is None or product is None else input.dims[0] * product
@@ -91,12 +94,9 @@ def batch_to_space_nd(input: Tensor, block_shape: Tensor, crops: Tensor) -> Dims
 
     Shape: [batch / prod(block), size * block - crops, ..., rest]. Gradient: SpaceToBatchND.
     """
-    need_rank(block_shape, 1, "block_shape")
-    blocks = _block(block_shape)
+    blocks = _block(block_shape, input)
     if input.dims is None or blocks is None:
         return None
-    if len(input.dims) < len(blocks) + 1:
-        raise ValueError(f"the input must have rank {len(blocks) + 1} at least")
     cuts = _pairs(crops, len(blocks), "crops")
     product = _product(blocks)
     batch = None
@@ -192,7 +192,11 @@ def required_space_to_batch_paddings(
         return paddings, crops
 
 
-def _space_depth_axes(data_format: str) -> tuple[int, int, int]:
+def _space_depth_axes(input: Tensor, block_size: int, data_format: str) -> tuple[int, int, int]:
+    """The numbers of the axes of height, width and channels, after a look at all arguments."""
+    need_rank(input, 4, "the input")
+    if block_size < 2:
+        raise ValueError(f"block_size must be at least 2, got {block_size}")
     if data_format == "NHWC":
         return 1, 2, 3
     if data_format == "NCHW":
@@ -203,10 +207,7 @@ def _space_depth_axes(data_format: str) -> tuple[int, int, int]:
 @define_op("SpaceToDepth", "input: T -> output: T")
 def space_to_depth_op(input: Tensor, *, block_size: int, data_format: str = "NHWC") -> Dims:
     """Blocks of height and width become channels. Gradient: DepthToSpace."""
-    need_rank(input, 4, "the input")
-    if block_size < 2:
-        raise ValueError(f"block_size must be at least 2, got {block_size}")
-    height, width, depth = _space_depth_axes(data_format)
+    height, width, depth = _space_depth_axes(input, block_size, data_format)
     if input.dims is None:
         return (None,) * 4
     out = list(input.dims)
@@ -225,10 +226,7 @@ def space_to_depth_op(input: Tensor, *, block_size: int, data_format: str = "NHW
 @define_op("DepthToSpace", "input: T -> output: T")
 def depth_to_space_op(input: Tensor, *, block_size: int, data_format: str = "NHWC") -> Dims:
     """Channels become blocks of height and width. Gradient: SpaceToDepth."""
-    need_rank(input, 4, "the input")
-    if block_size < 2:
-        raise ValueError(f"block_size must be at least 2, got {block_size}")
-    height, width, depth = _space_depth_axes(data_format)
+    height, width, depth = _space_depth_axes(input, block_size, data_format)
     if input.dims is None:
         return (None,) * 4
     out = list(input.dims)
