@@ -790,10 +790,8 @@ from dataflow.compat.v1 import (
     enable_control_flow_v2 as enable_control_flow_v2,
 )
 from dataflow.gradient_tape import GradientTape as GradientTape
-from dataflow.traced_functions import (
-    Module as Module,
-    function as function,
-)
+from dataflow.modules import Module as Module
+from dataflow.traced_functions import function as function
 from dataflow.ops.patches import extract_volume_patches as extract_volume_patches
 from dataflow.ops.tensor_values import (
     constant_value as get_static_value,

@@ -1,6 +1,6 @@
 """`tf.GradientTape`: derivatives of what is computed in a block.
 
-In a graph the graph itself is the tape. With eager execution the tape records what is computed
+In a graph the graph itself is the tape; in the graph of a function a tape is a part of it (`graph_tape`). With eager execution the tape records what is computed
 from what it watches, and joins it to a graph for the time in which `gradients` walks back through it.
 """
 
@@ -18,6 +18,8 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import flatten, map_structure
 from dataflow.graph.tape import Tape, recording
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.traced_graph import TracedGraph
+from dataflow.graph_tape import GraphTape
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.variables import Variable
 from dataflow.tape_plans import recorded_gradients
@@ -41,15 +43,19 @@ class GradientTape:
         self._last: int | None = None
         self._used = False
         self._tape: Tape | None = None  # with eager execution
+        self._graph_tape: GraphTape | None = None  # in the graph of a function
         self._recording = False
 
     def __enter__(self) -> GradientTape:
         graph = default_graph()
         self._first = graph.version
-        if graph.executes_eagerly:
+        if graph.is_of_calls:
             if self._recording:
                 raise ValueError("Tape is already recording.")
-            if self._tape is None:
+            if isinstance(graph, TracedGraph):
+                if self._graph_tape is None:
+                    self._graph_tape = GraphTape(graph, self._watch_variables)
+            elif self._tape is None:
                 self._tape = Tape(self._watch_variables)
             self._start()
         return self
@@ -60,13 +66,17 @@ class GradientTape:
             self._stop()
 
     def _start(self) -> None:
-        assert self._tape is not None
-        recording.tapes.append(self._tape)
+        if self._graph_tape is not None:
+            self._graph_tape.start()
+        elif self._tape is not None:
+            recording.tapes.append(self._tape)
         self._recording = True
 
     def _stop(self) -> None:
-        assert self._tape is not None
-        recording.tapes.remove(self._tape)
+        if self._graph_tape is not None:
+            self._graph_tape.stop()
+        elif self._tape is not None:
+            recording.tapes.remove(self._tape)
         self._recording = False
 
     def watch(self, tensor: Any) -> None:
@@ -75,7 +85,9 @@ class GradientTape:
         With eager execution, derivatives by integers are always None.
         """
         for item in flatten(tensor):
-            if self._tape is None:
+            if self._graph_tape is not None and isinstance(item, (Variable, Tensor)):
+                self._graph_tape.watch(item)
+            elif self._tape is None:
                 self._watched.append(item)
             elif isinstance(item, Variable):
                 self._tape.watch_variable(item, item._ref())
@@ -97,6 +109,8 @@ class GradientTape:
         """The variables that were watched, and those that can be trained and were used in the block."""
         if self._tape is not None:
             return tuple(self._tape.variables.values())
+        if self._graph_tape is not None:
+            return tuple(self._graph_tape.variables())
         found = [v for v in self._watched if isinstance(v, Variable)]
         if self._watch_variables and self._first is not None:
             graph = default_graph()
@@ -114,7 +128,7 @@ class GradientTape:
 
         Raises `RuntimeError` where the tape does not record.
         """
-        if self._tape is None and not default_graph().executes_eagerly:
+        if self._tape is None and not default_graph().is_of_calls:
             yield
             return
         if not self._recording:
@@ -128,13 +142,15 @@ class GradientTape:
     def reset(self) -> None:
         """Forgets what was recorded and watched."""
         self._watched = []
+        was_recording = self._recording
+        if was_recording:
+            self._stop()
         if self._tape is not None:
-            was_recording = self._recording
-            if was_recording:
-                self._stop()
             self._tape = Tape(self._watch_variables)
-            if was_recording:
-                self._start()
+        if self._graph_tape is not None:
+            self._graph_tape = GraphTape(self._graph_tape.graph, self._watch_variables)
+        if was_recording:
+            self._start()
 
     def gradient(
         self,
@@ -152,15 +168,12 @@ class GradientTape:
         ys, xs = flatten(target), flatten(sources)
         grad_ys = None if output_gradients is None else flatten(output_gradients)
         tape = self._begin_gradient("gradient")
-        if tape is None:
-            found = gradients(ys, xs, grad_ys, unconnected_gradients=unconnected_gradients)
-        else:
-            found = _recorded(tape, ys, xs, grad_ys, unconnected_gradients)
+        found = _derivatives(tape, ys, xs, grad_ys, unconnected_gradients)
         made = iter(found)
         return map_structure(lambda source: next(made), sources)
 
-    def _begin_gradient(self, what: str) -> Tape | None:
-        """The tape of eager code, None in a graph; ends the recording of one that is used once."""
+    def _begin_gradient(self, what: str) -> Tape | GraphTape | None:
+        """The tape of eager code or of a function, None in a graph; ends the recording of one that is used once."""
         if self._first is None:
             raise RuntimeError(f"GradientTape.{what} was called before the tape was entered.")
         if self._used and not self._persistent:
@@ -169,11 +182,11 @@ class GradientTape:
                 "persistent=True to the tape."
             )
         self._used = True
-        tape = self._tape
+        tape = self._tape or self._graph_tape
         if tape is not None and not self._persistent:
             if self._recording:
                 self._stop()
-            self._tape = None
+            self._tape = self._graph_tape = None
         return tape
 
     def jacobian(
@@ -254,31 +267,41 @@ class GradientTape:
             one = np.zeros(dims, target.dtype.numpy)
             one[(slice(None), *place) if by_example else place] = 1
             grad = [convert_to_tensor(one)]
-            rows.append(
-                gradients([target], xs, grad, unconnected_gradients=unconnected)
-                if tape is None
-                else _recorded(tape, [target], xs, grad, unconnected)
-            )
+            rows.append(_derivatives(tape, [target], xs, grad, unconnected))
         return rows
 
 
-def _recorded(
-    tape: Tape, targets: list[Any], sources: list[Any], grad_ys: Any, unconnected: Any
+def _derivatives(
+    tape: Tape | GraphTape | None,
+    targets: list[Any],
+    sources: list[Any],
+    grad_ys: list[Any] | None,
+    unconnected: Any,
 ) -> list[Any]:
-    """`gradients` along what a tape has recorded."""
-    from dataflow.ops.array import zeros_like
+    """`gradients` along what a tape has recorded; along all of the graph where there is none."""
+    if tape is None:
+        return gradients(targets, sources, grad_ys, unconnected_gradients=unconnected)
+    if isinstance(tape, Tape):
+        found = _recorded(tape, targets, sources, grad_ys)
+    else:
+        found = tape.gradients(targets, sources, grad_ys)
+    if UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO:
+        from dataflow.ops.array import zeros_like
 
+        return [zeros_like(s) if g is None else g for g, s in zip(found, sources, strict=True)]
+    return found
+
+
+def _recorded(tape: Tape, targets: list[Any], sources: list[Any], grad_ys: Any) -> list[Any]:
+    """`gradients` along what a tape has recorded in eager code."""
     ys = [y._ref() if isinstance(y, Variable) else y for y in targets]
     xs = [x._ref() if isinstance(x, Variable) else x for x in sources]
     kept = [i for i, y in enumerate(ys) if y is not None and y in tape.watched]
     known = [x for x in dict.fromkeys(xs) if x in tape.watched]
-    found: dict[Any, Any] = {}
-    if kept and known:
-        given = None if grad_ys is None else [grad_ys[i] for i in kept]
-        found = dict(
-            zip(known, recorded_gradients(tape, [ys[i] for i in kept], known, given), strict=True)
-        )
-    result = [found.get(x) for x in xs]
-    if UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO:
-        return [zeros_like(s) if g is None else g for g, s in zip(result, sources, strict=True)]
-    return result
+    if not kept or not known:
+        return [None] * len(xs)
+    given = None if grad_ys is None else [grad_ys[i] for i in kept]
+    found = dict(
+        zip(known, recorded_gradients(tape, [ys[i] for i in kept], known, given), strict=True)
+    )
+    return [found.get(x) for x in xs]

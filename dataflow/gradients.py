@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dataflow import dtypes
@@ -102,19 +102,44 @@ def gradients(
     with graph.as_default(), graph.name_scope(name) as scope:
         walker = _Walker(graph, y_tensors, x_tensors, stop_tensors, colocate_gradients_with_ops)
         walker.gate = bool(gate_gradients)
-        walker.start(_initial_gradients(y_tensors, grad_list, colocate_gradients_with_ops))
-        saved = graph.attachments.get("gradient_scope")
-        graph.attachments["gradient_scope"] = scope  # tells apart the gradients of TensorArrays
-        try:
-            walker.walk()
-        finally:
-            graph.attachments["gradient_scope"] = saved
-        result = [walker.result(x) for x in x_tensors]
+        result = _walked(walker, grad_list, scope)
         if zero:
             from dataflow.ops.array import zeros_like
 
             result = [zeros_like(x) if g is None else g for g, x in zip(result, xs, strict=True)]
         return result
+
+
+def gradients_within(
+    ys: list[Tensor],
+    xs: list[Tensor],
+    grad_ys: list[Any] | None,
+    holds: Callable[[Operation], bool],
+) -> list[Any]:
+    """`gradients` along those nodes of a graph alone of which ``holds(op)`` is true: a tape's."""
+    graph = ys[0].graph
+    with graph.as_default(), graph.name_scope("gradients") as scope:
+        walker = _Walker(graph, ys, xs, [], False, holds)
+        return _walked(walker, grad_ys or [None] * len(ys), scope)
+
+
+def _walked(walker: _Walker, grad_ys: list[Any], scope: str) -> list[Any]:
+    """What the walker finds for its xs."""
+    attachments = walker.graph.attachments
+    walker.start(_initial_gradients(walker.ys, grad_ys, walker.colocate))
+    saved = attachments.get("gradient_scope")
+    attachments["gradient_scope"] = scope  # tells apart the gradients of TensorArrays
+    try:
+        walker.walk()
+    finally:
+        attachments["gradient_scope"] = saved
+    return [walker.result(x) for x in walker.xs]
+
+
+def takes_none(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator for gradient functions that take None for an output that no gradient reached, and not zeros."""
+    function.takes_none = True  # type: ignore[attr-defined]
+    return function
 
 
 def _initial_gradients(ys: list[Tensor], grad_ys: list[Any], colocate: bool) -> list[Any]:
@@ -170,12 +195,14 @@ class _Walker:
         xs: list[Tensor],
         stops: list[Tensor],
         colocate: bool,
+        holds: Callable[[Operation], bool] = lambda op: True,
     ) -> None:
         self.graph = graph
         self.ys = ys
         self.xs = xs
         self.colocate = colocate
         self.gate = False
+        self.holds = holds
         self.grads: dict[Tensor, list[Any]] = {}
         self.summed: dict[Tensor, Any] = {}
         self.stop_ops = self._stop_ops(stops)
@@ -187,7 +214,7 @@ class _Walker:
         result = {t.op for t in stops}
         x_ops = {x.op for x in self.xs}
         for op in x_ops:
-            if not any(True for _ in self._reaches(op, x_ops)):
+            if not self.holds(op) or not any(True for _ in self._reaches(op, x_ops)):
                 result.add(op)
         return result
 
@@ -215,7 +242,7 @@ class _Walker:
             reached.add(op)
             for output in op.outputs:
                 if _carries_gradient(output):
-                    stack.extend(output.uses)
+                    stack.extend(filter(self.holds, output.uses))
         between: set[Operation] = set()
         pending: dict[Operation, int] = {}
         stack = [y.op for y in self.ys]
@@ -326,9 +353,10 @@ class _Walker:
         where = _NOWHERE if self.loop_state is None else self.loop_state.context(op)
         device = self.graph.colocate_with(op) if self.colocate else _NOWHERE
         with where, self.graph.name_scope(op.name + "_grad"), device:
-            filled = [
-                self._zeros(t) if g is None else g for g, t in zip(grads, op.outputs, strict=True)
-            ]
+            filled = grads
+            if not hasattr(function, "takes_none"):
+                outputs = zip(grads, op.outputs, strict=True)
+                filled = [self._zeros(t) if g is None else g for g, t in outputs]
             if function is op.op_def.gradient_function and not hasattr(function, "takes_slices"):
                 filled = [internal_convert(g, None, None) if _is_sparse(g) else g for g in filled]
             result = function(op, *filled)

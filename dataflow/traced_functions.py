@@ -1,33 +1,37 @@
-"""`tf.function` and `tf.Module`, as they are in a graph."""
+"""`tf.function`: Python functions as graphs.
+
+In eager code a call looks for the graph of its signature, traces the function where there is none yet, and runs
+what was compiled. While a graph is being built each call adds its nodes there.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from dataflow.autograph.conversion import converted_if_needed
+from dataflow.concrete_functions import ConcreteFunction, trace
+from dataflow.config.functions import functions_run_eagerly
 from dataflow.errors import ConversionError
+from dataflow.function_keys import Arguments, Parameters, as_arrays_become_tensors, has_array
+from dataflow.function_stretches import Repeated
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.nest import (
-    flatten,
-    flatten_up_to,
-    is_nested,
-    leaves_with_paths,
-    map_structure,
-    pack_like,
-)
+from dataflow.graph.eager import callable_of, eager_graph
+from dataflow.graph.nest import flatten, flatten_up_to, is_nested, map_structure, pack_like
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.layers.base import Layer, snake_case
+from dataflow.graph.traced_graph import TracedGraph
 from dataflow.ops.control_flow import group, with_dependencies
 from dataflow.ops.effects import in_order
-from dataflow.ops.trackable import AutoTrackable
+from dataflow.ops.type_specs import TensorSpec
 from dataflow.ops.variables import Variable, variable_creator_scope
+from dataflow.shapes import Dims, as_dims
 
 
 def function(
@@ -38,7 +42,14 @@ def function(
     experimental_relax_shapes: bool = False,
     experimental_compile: bool | None = None,
 ) -> Any:
-    """``func`` as a part of the graph: each call adds its nodes under its name.
+    """``func`` as a graph that is built once for each signature, and run by each call.
+
+    In eager code the first call with arguments of a signature calls ``func`` on placeholders, and compiles what it
+    adds to a graph; later calls run that alone. Tensors (and arrays) are told apart by dtype and shape, other values as
+    Python does, objects by identity. With ``input_signature``, a structure of `tf.TensorSpec`, there is one graph for all
+    arguments that fit; with ``experimental_relax_shapes`` dimensions that differ from call to call become unknown.
+    In a graph each call adds its nodes under the function's name; one without results gives the operation
+    that does what it does.
 
     As in TensorFlow, variables are resource variables and made by the first call alone, arrays are
     turned into tensors, and what ``func`` assigns, prints and asserts is done in the order of its
@@ -46,13 +57,17 @@ def function(
     loops is rewritten as by `tf.autograph.to_graph`, so that they work on tensors. The other arguments
     change nothing.
 
-    A function that returns nothing gives the operation that does what it does. Raises `ValueError`
-    for arguments that do not fit ``input_signature``, and for a variable that is
-    made by a later call.
+    Raises `TypeError` for an ``input_signature`` that is none, `ValueError` for arguments that do not fit it, and for a
+    variable that is made by a later call.
     """
     if func is None:
-        return functools.partial(function, input_signature=input_signature, autograph=autograph)
-    return _Function(func, input_signature, autograph)
+        return functools.partial(
+            function,
+            input_signature=input_signature,
+            autograph=autograph,
+            experimental_relax_shapes=experimental_relax_shapes,
+        )
+    return Function(func, input_signature, autograph, experimental_relax_shapes)
 
 
 #: What a function may return in place of a tensor.
@@ -68,15 +83,28 @@ def _tracing(graph: Any) -> Iterator[None]:
         graph.num_tracing -= 1
 
 
-class _Function:
+class Function:
+    """What `tf.function` makes of a function: call it as that."""
+
     def __init__(
-        self, python_function: Callable[..., Any], input_signature: Any, autograph: bool = True
+        self,
+        python_function: Callable[..., Any],
+        input_signature: Any = None,
+        autograph: bool = True,
+        relax_shapes: bool = False,
     ) -> None:
         self.python_function = python_function
         self.autograph = autograph
-        self.input_signature = input_signature
-        self._variables: list[Variable] = []
+        self.input_signature = _checked_signature(input_signature)
+        self._relax_shapes = relax_shapes
         self._called = False
+        self._num_made = 0
+        self._lock = threading.RLock()
+        self._parameters = Parameters(python_function)
+        self._concrete: dict[Any, ConcreteFunction] = {}
+        #: With relaxed shapes, by signatures without them: the shapes, and the function for those.
+        self._relaxed: dict[Any, tuple[list[Dims], ConcreteFunction]] = {}
+        self._missed = False
         functools.update_wrapper(self, python_function)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -86,32 +114,78 @@ class _Function:
         bound = instance.__dict__.get(name)
         if bound is None:  # variables belong to the object whose method this is
             method = self.python_function.__get__(instance, owner)
-            bound = _Function(method, self.input_signature, self.autograph)
+            bound = Function(method, self.input_signature, self.autograph, self._relax_shapes)
             instance.__dict__[name] = bound
         return bound
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         graph = default_graph()
-        name = getattr(self.python_function, "__name__", "function").strip("_<>") or "function"
-        with (
-            graph.name_scope(name),
-            variable_creator_scope(self._make_variable),
-            _tracing(graph),
-            in_order(graph) as made,
-        ):
-            if self.input_signature is not None:
-                args = self._checked(args)
-            args, kwargs = map_structure(_as_argument, (args, kwargs))
-            run = self.python_function
-            result = (converted_if_needed(run) if self.autograph else run)(*args, **kwargs)
-            result = map_structure(_as_result, result)
-        self._called = True
-        effects = made()
-        if result is None and (effects or not graph.executes_eagerly):
-            return group(*effects)  # in a graph a call without results is an operation
-        if not effects:
-            return result
-        return map_structure(lambda leaf: _after(effects, leaf), result)
+        if not graph.executes_eagerly:
+            return self._add_to(graph, args, kwargs)
+        if functions_run_eagerly():
+            return self.python_function(*args, **kwargs)
+        args, kwargs = self._whole(args, kwargs)
+        found = Arguments((*args, *kwargs.values()) if kwargs else args, graph.current_device)
+        concrete = self._concrete.get(found.key) or self._made(found, args, kwargs)
+        try:
+            concrete.prepare_gradient()
+        except Repeated:  # line by line, so that the tape records each operation
+            return self.python_function(*args, **kwargs)
+        return concrete.call(found.tensors)
+
+    # ---- in eager code --------------------------------------------------------------------
+
+    def _whole(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """All arguments, with default values, and tensors for arrays."""
+        if self.input_signature is not None:
+            return self._fitted_arguments(args, kwargs), {}
+        args, kwargs = self._parameters.whole(args, kwargs)
+        if any(map(has_array, args)) or (kwargs and has_array(kwargs)):
+            args, kwargs = as_arrays_become_tensors(args), as_arrays_become_tensors(kwargs)
+        return args, kwargs
+
+    def _made(self, found: Arguments, args: Any, kwargs: dict[str, Any]) -> ConcreteFunction:
+        with self._lock:
+            if self.input_signature is not None:  # one for all
+                found.key = found.key[:1]
+            concrete = self._concrete.get(found.key)
+            if concrete is not None:
+                return concrete
+            if self._relax_shapes and self.input_signature is None and self._missed:
+                return self._made_for_more(found, args, kwargs)
+            self._missed = True
+            concrete = self._concrete[found.key] = self._trace(args, kwargs)
+            return concrete
+
+    def _made_for_more(
+        self, found: Arguments, args: Any, kwargs: dict[str, Any]
+    ) -> ConcreteFunction:
+        """The function for shapes of which those seen so far are cases."""
+        key = Arguments((*args, *kwargs.values()), ranks_only=True).key
+        shapes = [t.dims for t in found.tensors]
+        known = self._relaxed.get(key)
+        if known is not None:
+            if all(map(_covers, known[0], shapes)):
+                return known[1]
+            shapes = list(map(_common, known[0], shapes))
+        concrete = self._trace(args, kwargs, shapes)
+        self._relaxed[key] = shapes, concrete
+        return concrete
+
+    def _trace(
+        self, args: Any, kwargs: dict[str, Any], dims: list[Dims] | None = None
+    ) -> ConcreteFunction:
+        if dims is None and self.input_signature is not None:
+            dims = [as_dims(spec.shape) for spec in flatten(self.input_signature)]
+        names = self._parameters.names(len(args))
+        call = self._name(), args, kwargs, names, self.autograph, dims
+        with variable_creator_scope(self._make_variable):
+            before = self._num_made
+            made = trace(self.python_function, *call)
+            self._called = True
+            if self._num_made > before:  # it must do without making them
+                made = trace(self.python_function, *call)
+        return made
 
     def _make_variable(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
         if self._called:
@@ -121,21 +195,119 @@ class _Function:
             )
         if kwargs.get("use_resource") is None:
             kwargs["use_resource"] = True
-        variable = next_creator(**kwargs)
-        self._variables.append(variable)
-        return variable
-
-    def _checked(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        if len(self.input_signature) != len(args):
-            raise ConversionError(
-                f"{self.python_function.__name__}() takes {len(self.input_signature)} arguments by "
-                f"its input_signature, got {len(args)}."
-            )
-        return tuple(_fitted(s, a) for s, a in zip(self.input_signature, args, strict=True))
+        if default_graph().executes_eagerly:
+            kwargs["initial_value"] = _computed(kwargs.get("initial_value"))
+        self._num_made += 1
+        return next_creator(**kwargs)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> Any:
-        """The function itself: in a graph each call adds nodes."""
-        return self
+        """The traced function for arguments like these; `tf.TensorSpec` stand for tensors.
+
+        In a graph, where each call adds nodes, the function itself.
+        """
+        graph = default_graph()
+        if not graph.executes_eagerly:
+            return self
+        if self.input_signature is not None and not args and not kwargs:
+            args = self.input_signature
+        else:
+            args, kwargs = self._whole(args, kwargs)
+        found = Arguments((*args, *kwargs.values()), graph.current_device)
+        return self._concrete.get(found.key) or self._made(found, args, kwargs)
+
+    # ---- in a graph -----------------------------------------------------------------------
+
+    def _add_to(self, graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call adds to the graph that is being built."""
+        if self.input_signature is not None:
+            args, kwargs = self._fitted_arguments(args, kwargs), {}
+        if isinstance(graph, TracedGraph):  # the whole of it is put in order when it is there
+            with graph.name_scope(self._name()), variable_creator_scope(self._make_variable):
+                result = self._run(args, kwargs)
+            self._called = True
+            return result
+        with (
+            graph.name_scope(self._name()),
+            variable_creator_scope(self._make_variable),
+            _tracing(graph),
+            in_order(graph) as made,
+        ):
+            result = self._run(args, kwargs)
+        self._called = True
+        effects = made()
+        if result is None:
+            return group(*effects)  # a call without results is an operation
+        if not effects:
+            return result
+        return map_structure(lambda leaf: _after(effects, leaf), result)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args, kwargs = map_structure(_as_argument, (args, kwargs))
+        run = self.python_function
+        if self.autograph:
+            run = converted_if_needed(run, calls_others=True)
+        result = run(*args, **kwargs)
+        return map_structure(_as_result, result)
+
+    def _name(self) -> str:
+        name = getattr(self.python_function, "__name__", "function").strip("_<>")
+        return name or "function"
+
+    def _fitted_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments as tensors that fit the signature."""
+        if kwargs:
+            args, _ = self._parameters.whole(args, kwargs)
+        wanted = self.input_signature
+        if len(wanted) < len(args):
+            raise TypeError(
+                "When input_signature is provided, only pass arguments covered by it. "
+                f"{self._name()}() takes {len(wanted)}, and received {len(args)} argument(s)."
+            )
+        if len(wanted) > len(args):
+            raise ConversionError(
+                f"{self._name()}() takes {len(wanted)} arguments by its input_signature, got {len(args)}."
+            )
+        return tuple(_fitted(s, a) for s, a in zip(wanted, args, strict=True))
+
+
+def _checked_signature(signature: Any) -> Any:
+    if signature is None:
+        return None
+    if not isinstance(signature, (list, tuple)) or not all(
+        isinstance(spec, TensorSpec) for spec in flatten(signature)
+    ):
+        raise TypeError(
+            f"Invalid input_signature {signature!r}; input_signature must be a possibly nested "
+            "sequence of TensorSpec objects."
+        )
+    return tuple(signature)
+
+
+def _computed(initial_value: Any) -> Any:
+    """The initial value of a variable, which a function in eager code may have computed of its arguments."""
+    if callable(initial_value) and not isinstance(initial_value, Tensor):
+        return lambda: _computed(initial_value())
+    if not isinstance(initial_value, Tensor) or not isinstance(initial_value.graph, TracedGraph):
+        return initial_value
+    graph = initial_value.graph
+    feeds = list(graph.first_values)
+    (value,) = callable_of(graph, [initial_value], feeds)(*graph.first_values.values())
+    return eager_graph().constant(value, initial_value.dtype.base_dtype)
+
+
+def _covers(general: Dims, special: Dims) -> bool:
+    if general is None or special is None:
+        return general is None
+    return len(general) == len(special) and all(
+        g is None or g == s for g, s in zip(general, special, strict=True)
+    )
+
+
+def _common(a: Dims, b: Dims) -> Dims:
+    """The shape of which both are cases."""
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
 def _fitted(spec: Any, argument: Any) -> Any:
@@ -143,11 +315,14 @@ def _fitted(spec: Any, argument: Any) -> Any:
     if is_nested(spec):  # below the leaves of the spec an argument may be lists of numbers
         parts = flatten_up_to(spec, argument)
         return pack_like(spec, list(map(_fitted, flatten(spec), parts)))
-    tensor = convert_to_tensor(argument, spec.dtype)
-    if not spec.shape.is_compatible_with(tensor.shape):
+    if isinstance(argument, TensorSpec):
+        return argument
+    tensor = convert_to_tensor(argument, None if isinstance(argument, Tensor) else spec.dtype)
+    fits = tensor.dtype.base_dtype is spec.dtype
+    if not fits or not spec.shape.is_compatible_with(tensor.shape):
         raise ValueError(
             f"Python inputs incompatible with input_signature: {tensor.name!r} has shape "
-            f"{tensor.shape}, and {spec} was given."
+            f"{tensor.shape} and dtype {tensor.dtype.name}, and {spec} was given."
         )
     return tensor
 
@@ -165,104 +340,3 @@ def _after(effects: list[Operation], leaf: Any) -> Any:
     if isinstance(leaf, Variable):
         leaf = leaf.read_value()
     return with_dependencies(effects, leaf) if isinstance(leaf, Tensor) else leaf
-
-
-class Module(AutoTrackable):
-    """A base for classes that hold variables and other modules, and find them again."""
-
-    def __init__(self, name: str | None = None) -> None:
-        if name is None:
-            name = snake_case(type(self).__name__)
-        if not name.isidentifier():
-            raise ValueError(f"{name!r} is not a valid module name: needed is a Python identifier.")
-        self._name = name
-        with default_graph().name_scope(name) as scope:
-            self._scope = scope
-
-    @property
-    def name(self) -> str:
-        """The name that it was given, or that of its class."""
-        return self._name
-
-    @property
-    def name_scope(self) -> contextlib.AbstractContextManager[str]:
-        """The block whose nodes are named after this module: ``with self.name_scope:``."""
-        return default_graph().name_scope(self._scope)
-
-    @classmethod
-    def with_name_scope(cls, method: Any) -> Any:
-        """A decorator: ``method`` of a module runs in the module's `name_scope`."""
-
-        @functools.wraps(method)
-        def scoped(self: Any, *args: Any, **kwargs: Any) -> Any:
-            with self.name_scope:
-                return method(self, *args, **kwargs)
-
-        return scoped
-
-    @property
-    def variables(self) -> tuple[Any, ...]:
-        """The variables of this module and those it holds, each once."""
-        return tuple(self._flatten(predicate=lambda leaf: isinstance(leaf, Variable)))
-
-    @property
-    def trainable_variables(self) -> tuple[Any, ...]:
-        """Those variables that optimizers change."""
-        return tuple(v for v in self.variables if v.trainable)
-
-    @property
-    def submodules(self) -> tuple[Any, ...]:
-        """The modules within, each once."""
-        return tuple(self._flatten(predicate=_is_module))
-
-    #: Attributes that are not looked into; a class below may name more.
-    _TF_MODULE_IGNORED_PROPERTIES = frozenset(
-        ("_self_unconditional_checkpoint_dependencies", "_self_unconditional_dependency_names")
-    )
-
-    def _flatten(
-        self,
-        recursive: bool = True,
-        predicate: Callable[[Any], bool] | None = None,
-        attribute_traversal_key: Callable[[str], Any] | None = None,
-        with_path: bool = False,
-    ) -> Iterator[Any]:
-        """What stands in attributes and is as the ``predicate`` says, each once; then within modules.
-
-        Attributes are taken in the order of their names, or of the key; ``with_path`` gives pairs of the
-        path, a tuple of names and places, and the value.
-        """
-        found = _leaves(self, (), {id(self)}, recursive, attribute_traversal_key)
-        for path, leaf in found:
-            if predicate is None or predicate(leaf):
-                yield (path, leaf) if with_path else leaf
-
-
-def _is_module(value: Any) -> bool:
-    return isinstance(value, (Module, Layer))
-
-
-def _leaves(
-    module: Any,
-    path: tuple[Any, ...],
-    seen: set[int],
-    recursive: bool,
-    key: Callable[[str], Any] | None,
-) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    if isinstance(module, Module):
-        ignored = module._TF_MODULE_IGNORED_PROPERTIES
-        parts = {name: vars(module)[name] for name in vars(module) if name not in ignored}
-    else:
-        parts = {"weights": module.weights, "layers": getattr(module, "layers", [])}
-    within: list[tuple[tuple[Any, ...], Any]] = []
-    for name in sorted(parts, key=key):
-        for place, leaf in leaves_with_paths(parts[name]):
-            if id(leaf) in seen:
-                continue
-            seen.add(id(leaf))
-            here = (*path, name, *place)
-            yield here, leaf
-            if recursive and _is_module(leaf):
-                within.append((here, leaf))
-    for here, leaf in within:
-        yield from _leaves(leaf, here, seen, recursive, key)

@@ -158,17 +158,19 @@ def _asks_for_truth(code: CodeType) -> bool:
         return False
 
 
-def converted_if_needed(entity: Callable[..., Any]) -> Callable[..., Any]:
+def converted_if_needed(
+    entity: Callable[..., Any], calls_others: bool = False
+) -> Callable[..., Any]:
     """``entity``, rewritten if its source has branches or loops and it is the user's own.
 
-    With eager execution it is called as it is: tensors have values for Python to branch on.
+    ``calls_others``: also without, so that the functions that it calls are rewritten. With eager execution it is called as it is: tensors have values for Python to branch on.
     """
     if executing_eagerly():
         return entity
     function, owner = function_of(entity)
     if function is None or not can_be_converted(function) or is_left_alone(function):
         return entity
-    if not _asks_for_truth(function.__code__):
+    if not calls_others and not _asks_for_truth(function.__code__):
         return entity
     try:
         made = converted(function, _OPERATORS[True])

@@ -59,8 +59,15 @@ def written(nodes: Iterable[Any]) -> list[str]:
 
 
 def read(node: Any) -> set[str]:
-    """Names that are read in ``node``, those of functions within included."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    """Names that are read in ``node``, those of functions within included, but for parameters of lambdas."""
+    if isinstance(node, ast.Name):
+        return {node.id} if isinstance(node.ctx, ast.Load) else set()
+    found: set[str] = set()
+    for child in ast.iter_child_nodes(node):
+        found |= read(child)
+    if isinstance(node, ast.Lambda):
+        return found - {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+    return found
 
 
 def captured(body: list[ast.stmt]) -> set[str]:
@@ -99,11 +106,12 @@ class Liveness:
         if isinstance(node, (ast.Try, getattr(ast, "TryStar", ast.Try))):
             return self._try(node, out)
         if isinstance(node, (ast.With, ast.AsyncWith)):
-            inside = self.block(node.body, out)
-            reads: set[str] = set()
-            for item in node.items:
-                reads |= read(item)
-            return inside | reads
+            before = self.block(node.body, out)
+            for item in reversed(node.items):
+                if item.optional_vars is not None:
+                    before -= {n for n in written([item.optional_vars]) if "." not in n}
+                before |= read(item)
+            return before | self._always
         if isinstance(node, ast.Match):
             inside = set(out)
             for case in node.cases:

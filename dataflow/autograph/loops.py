@@ -73,17 +73,20 @@ def for_stmt(
     set_state: _SetState,
     site: Any,
 ) -> None:
-    """Runs ``body(item)`` for each item while ``goes_on()``; over a tensor as a `tf.while_loop`."""
-    if is_tensor(iterated):
+    """Runs ``body(item)`` for each item while ``goes_on()``; over a tensor or a dataset as a `tf.while_loop`."""
+    is_dataset = hasattr(iterated, "iterator_here") and not default_graph().executes_eagerly
+    if is_dataset or is_tensor(iterated):
         loop = _TensorLoop(body, options, get_state, set_state, Site(*site))
-        count, item = _items(convert_to_tensor(iterated), loop.site.line)
+        if is_dataset:
+            more, item = _elements(iterated)
+        else:
+            more, item = _items(convert_to_tensor(iterated), loop.site.line)
 
         def test(index: Any) -> Any:
-            more = index < count
             flag = goes_on() if goes_on else True
             if is_tensor(flag):
-                return logical_and(more, flag)
-            return more if flag else constant(False)
+                return logical_and(more(index), flag)
+            return more(index) if flag else constant(False)
 
         loop.build(test, lambda index: body(item(index)))
         return
@@ -119,8 +122,20 @@ def _run_if(flag: Any, body: Any, item: Any, get_state: Any, set_state: Any, sit
     if_stmt(flag, lambda: body(item), lambda: None, get_state, set_state, (names, kept, line))
 
 
-def _items(tensor: Tensor, line: int) -> tuple[Any, Callable[[Any], Any]]:
-    """How many items there are along the first axis, and what gives the one of an index."""
+def _elements(dataset: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """What says whether a dataset has one more element, and what gives it: both once in each round."""
+    iterator = dataset.iterator_here().started()
+    found: list[Any] = []
+
+    def more(index: Any) -> Any:
+        found[:] = [iterator.next_as_optional()]
+        return found[0].has_value()
+
+    return more, lambda index: found[0].get_value()
+
+
+def _items(tensor: Tensor, line: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """What says whether there is an item of this index along the first axis, and what gives it."""
     if tensor.dims == ():
         raise ValueError(f"line {line}: a loop over {tensor.name!r}, a scalar, has no items.")
     size = tensor.dims[0] if tensor.dims is not None else None
@@ -131,11 +146,11 @@ def _items(tensor: Tensor, line: int) -> tuple[Any, Callable[[Any], Any]]:
         if dtype.is_integer:
             from dataflow.ops.casts import cast
 
-            return count, lambda index: start + cast(index, dtype) * delta
+            return lambda index: index < count, lambda index: start + cast(index, dtype) * delta
     array = TensorArray(
         tensor.dtype.base_dtype, size=count, element_shape=tensor.shape[1:], infer_shape=True
     ).unstack(tensor)
-    return count, array.read
+    return lambda index: index < count, array.read
 
 
 class _TensorLoop:

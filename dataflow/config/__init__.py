@@ -9,6 +9,10 @@ from dataflow.config.experimental import (
     list_physical_devices as list_physical_devices,
     set_visible_devices as set_visible_devices,
 )
+from dataflow.config.functions import (
+    experimental_run_functions_eagerly as experimental_run_functions_eagerly,
+    functions_run_eagerly as functions_run_eagerly,
+)
 from dataflow.namespaces import absent
 
 

@@ -7,8 +7,10 @@ from typing import Any
 from dataflow.data.iterators import Iterator
 from dataflow.data.structure import Structured
 from dataflow.errors import OutOfRangeError
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import eager_graph
 from dataflow.graph.graph import Graph
+from dataflow.ops.script_ops import py_func
 from dataflow.providers import provided
 
 
@@ -32,6 +34,8 @@ class EagerIterator(Structured):
         return self
 
     def __next__(self) -> Any:
+        if default_graph().traces_function:
+            return self._next_in_function()
         try:
             values = self._next()
         except OutOfRangeError:
@@ -43,6 +47,14 @@ class EagerIterator(Structured):
                 for value, spec in zip(values, self._structure.specs, strict=True)
             ]
             return self._structure.decode(tensors)
+
+    def _next_in_function(self) -> Any:
+        """The next element at each call of the function that is being traced."""
+        specs = self._structure.specs
+        made = py_func(self._next, [], [spec.dtype for spec in specs], name="IteratorGetNext")
+        for tensor, spec in zip(made, specs, strict=True):
+            tensor.set_shape(spec.shape)
+        return self._structure.decode(made)
 
     next = __next__
 

@@ -9,6 +9,7 @@ from dataflow.data.structure import ComponentSpec, Structure, Structured, dims_l
 from dataflow.dtypes import as_dtype
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import dataset as ops
+from dataflow.ops.control_flow import with_dependencies
 from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
@@ -85,6 +86,17 @@ class Iterator(Structured):
     def structure(self) -> Structure:
         """What an element is made of."""
         return self._structure
+
+    def started(self) -> Iterator:
+        """This iterator as it is after its initializer: for loops, in which the initializer is no node."""
+        resource = with_dependencies([self.initializer], self._iterator_resource)
+        return Iterator(resource, None, self._structure)
+
+    def next_as_optional(self) -> Any:
+        """`tf.data.experimental.get_next_as_optional` of this iterator."""
+        from dataflow.data.optional import get_next_as_optional
+
+        return get_next_as_optional(self)
 
     @property
     def has_initializer(self) -> bool:

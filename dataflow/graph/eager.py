@@ -90,6 +90,7 @@ class EagerGraph(Graph):
 
     tensor_class = EagerTensor
     executes_eagerly = True
+    is_of_calls = True
 
     def __init__(self) -> None:
         #: Kinds of operations that were met, by what tells them apart.
@@ -178,16 +179,15 @@ class EagerGraph(Graph):
             raise RuntimeError(_NEEDS_A_GRAPH[op_def.type])
         num_read = self.num_values_read
         dims, dtypes = outputs_of(op_def, name, inputs, attrs, dtypes, frames)
-        if op_def.type == "VarHandleOp":  # names are not unique here
-            shared_name = f"{attrs['shared_name']}_{next(_numbers)}"
-            attrs = {**attrs, "shared_name": shared_name, "container": CONTAINER}
+        if "shared_name" in attrs and "container" in attrs and _only_handles(dtypes):
+            attrs = _shared(op_def, name, attrs)
         op = EagerOperation(self, name, op_def, attrs, self.current_device, frames)
         assert _kind_of is not None and _make_handles is not None
-        if dtypes and all(is_handle(dtype) for dtype in dtypes):
+        if _only_handles(dtypes):
             op.frames = tracebacks.capture() if frames is tracebacks.LIVE else frames
             op.outputs = [EagerTensor(op, i, dtypes[i], d) for i, d in enumerate(dims)]
             _make_handles(op, inputs)
-            self._record(op, inputs)
+            self.record(op, inputs)
             return op
         node, call = _kind_of(op, inputs)
         kind = Kind(node, call, dims, dtypes, self.num_values_read != num_read)
@@ -224,7 +224,7 @@ class EagerGraph(Graph):
                 EagerTensor(op, i, dtype, kind.dims[i] if v is None else getattr(v, "shape", ()), v)
                 for i, (dtype, v) in enumerate(zip(dtypes, results, strict=True))
             ]
-        self._record(op, inputs)
+        self.record(op, inputs)
         return op
 
     def _make_constant(
@@ -236,7 +236,8 @@ class EagerGraph(Graph):
         op.index = next(_numbers)
         return op
 
-    def _record(self, op: Operation, inputs: list[Tensor]) -> None:
+    def record(self, op: Operation, inputs: list[Tensor]) -> None:
+        """Numbers an operation that has run, and lets the tapes know it."""
         op.index = next(_numbers)
         if self._gradient_override_map:
             op.gradient_override = self._gradient_override_map.get(op.op_def.type)
@@ -244,10 +245,11 @@ class EagerGraph(Graph):
             tape.record(op, inputs)
 
     def constant(self, value: Any, dtype: DType) -> Tensor:
-        """A tensor of a value that has this dtype already: an array or a NumPy scalar, not copied."""
+        """A tensor of a value that has this dtype already: an array (not copied), a NumPy scalar or a text."""
         from dataflow.graph.registry import get_op
 
-        attrs = {"value": np.asarray(value), "dtype": dtype}
+        array = np.asarray(value, object if type(value) is bytes else None)
+        attrs = {"value": array, "dtype": dtype}
         op = self.make_op(get_op("Const"), "Const", [], attrs)
         (made,) = op.outputs
         op.release()
@@ -290,6 +292,19 @@ class EagerGraph(Graph):
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
         """The block: all that is eager is in one place."""
         yield
+
+
+def _only_handles(dtypes: list[DType]) -> bool:
+    """Whether an operation makes resources and nothing else."""
+    return bool(dtypes) and all(is_handle(dtype) for dtype in dtypes)
+
+
+def _shared(op_def: OpDef, name: str, attrs: dict[str, Any]) -> dict[str, Any]:
+    """Attributes of a resource that the functions of eager code reach too; names are not unique there."""
+    given = attrs["shared_name"]
+    if not given or op_def.type == "VarHandleOp":
+        given = f"{given or name}_{next(_numbers)}"
+    return {**attrs, "shared_name": given, "container": CONTAINER}
 
 
 class SymbolicGraph(Graph):

@@ -123,12 +123,25 @@ class EagerTensor(Tensor):
 
     def in_graph(self, graph: Graph) -> Tensor:
         """What stands for this tensor in a graph that is run by a session: a constant."""
+        if not graph.traces_function:
+            return self._made_in(graph)
+        known: dict[EagerTensor, Tensor] = graph.stand_ins  # type: ignore[attr-defined]
+        found = known.get(self)
+        if found is None:
+            found = known[self] = self._made_in(graph)
+        return found
+
+    def _made_in(self, graph: Graph) -> Tensor:
         from dataflow.graph.conversion import convert_to_tensor
 
-        if self.dtype.is_handle:
-            return handle_in_graph(self, graph)
-        with graph.as_default(), graph.control_dependencies(None):
-            return convert_to_tensor(self._value(), self.dtype)
+        context, graph.control_flow_context = graph.control_flow_context, None
+        try:  # outside of any branch or loop, where all of the graph can use it
+            if self.dtype.is_handle or (self.known_value is None and "container" in self.op.attrs):
+                return handle_in_graph(self, graph)
+            with graph.as_default(), graph.control_dependencies(None):
+                return convert_to_tensor(self._value(), self.dtype)
+        finally:
+            graph.control_flow_context = context
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return {"text/plain": repr(self)}
@@ -150,13 +163,13 @@ def _unpickled(value: Any, dtype: str) -> Any:
 
 
 def handle_in_graph(handle: EagerTensor, graph: Graph) -> Tensor:
-    """A node of ``graph`` for a variable of eager code, whose value all sessions share."""
-    nodes: dict[str, Tensor] = graph.attachments.setdefault("eager_variables", {})
-    shared_name = handle.op.attrs["shared_name"]
-    node = nodes.get(shared_name)
+    """A node of ``graph`` for a variable, table or other resource of eager code, which all sessions share."""
+    nodes: dict[Any, Tensor] = graph.attachments.setdefault("eager_resources", {})
+    key = handle.op.type, handle.op.attrs["shared_name"]
+    node = nodes.get(key)
     if node is None:
         with graph.as_default(), graph.name_scope(None), graph.control_dependencies(None):
             name = graph.unique_name(handle.op.name)
             op = graph.make_op(handle.op.op_def, name, [], handle.op.attrs)
-        node = nodes[shared_name] = op.outputs[0]
+        node = nodes[key] = op.outputs[0]
     return node

@@ -59,6 +59,10 @@ class Graph:
     building_function = False
     #: Whether the variables that are made in it are eager code's, as in the graph of Keras's models.
     variables_are_eager = False
+    #: Whether a call of `tf.function` in eager code is traced into it (`graph.traced_graph`).
+    traces_function = False
+    #: Whether its nodes are eager code's: they run at once, or whenever the function that is traced is called.
+    is_of_calls = False
     #: Whether its nodes stand for kinds of operations of eager code, which knows the graph not at all.
     is_of_kinds = False
 
@@ -199,6 +203,9 @@ class Graph:
             self.op_by_name[op.name] = op
         for controls in self.control_stack:
             controls.seen.add(op)
+
+    def check_open(self, tensor: Tensor) -> None:
+        """Raises `TypeError` where ``tensor``, of this graph, is used outside of the only code that may use it."""
 
     def capture(self, tensor: Tensor) -> Tensor:
         """What stands for a tensor of an outer graph in the graph of a function."""

@@ -41,7 +41,7 @@ def op_scope(
     The string that is yielded, given as a node's name, gives that node the scope's own name.
     """
     graph = default_graph()
-    if graph.captures is not None:  # a function's own nodes, whatever they take from outside
+    if graph.building_function:  # a function's own nodes, whatever they take from outside
         return graph.name_scope(name or default)
     for value in values:
         owner = getattr(value, "graph", None)

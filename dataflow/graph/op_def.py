@@ -195,6 +195,7 @@ class OpDef(OpTraits):
         for value in values:
             if type(value) is Tensor:
                 if value.op.graph is not graph and graph.captures is None:
+                    value.op.graph.check_open(value)
                     # As in TensorFlow, the inputs choose the graph.
                     with use_graph(value.op.graph):
                         return self.build(values, attrs, name)

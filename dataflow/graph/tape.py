@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dataflow.graph.operation import Operation
@@ -38,20 +38,24 @@ class Tape:
 
     def record(self, op: Operation, inputs: list[Tensor]) -> None:
         """Notes an operation that takes something watched; its outputs are watched from then on."""
+        if self.watches(inputs):
+            self.watched.update(op.outputs)
+            self._inputs[op] = inputs
+
+    def watches(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether one of them is watched; variables that can be trained are from now on."""
         watched = self.watched
-        for tensor in inputs:
+        found = False
+        for tensor in tensors:
             if tensor in watched:
-                break
-            if tensor.dtype.is_handle and self.watches_variables:
+                found = True
+            elif tensor.dtype.is_handle and self.watches_variables:
                 variable = getattr(tensor, "variable", None)
                 variable = variable and variable()
                 if variable is not None and variable.trainable:
                     self.watch_variable(variable, tensor)
-                    break
-        else:
-            return
-        watched.update(op.outputs)
-        self._inputs[op] = inputs
+                    found = True
+        return found
 
     def watch_variable(self, variable: Any, handle: Tensor) -> None:
         """From here on derivatives by this variable are known."""

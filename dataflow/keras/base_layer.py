@@ -220,8 +220,8 @@ class Layer(LayerTree, base.Layer):
             if symbolic is not graph:
                 with symbolic.as_default():
                     return self(inputs, *args, **kwargs)
-            if not K.is_in_call(graph):
-                forget_losses(self)
+        if graph.is_of_calls and not K.is_in_call(graph):
+            forget_losses(self)
         inputs = nest.map_structure(_as_input, inputs)
         flat = nest.flatten(inputs)
         if K.has_inputs(graph) and not K.is_in_call(graph):

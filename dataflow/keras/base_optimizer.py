@@ -302,7 +302,7 @@ class Optimizer:
         """Pairs (gradient, variable); subclasses that `minimize` something else override it."""
         if grad_loss is not None:
             raise NotImplementedError("minimize(grad_loss=...) is not supported.")
-        if default_graph().executes_eagerly and callable(loss):
+        if default_graph().is_of_calls and callable(loss):
             with GradientTape() as tape:
                 if not callable(var_list):
                     tape.watch(var_list)

@@ -234,7 +234,7 @@ class Layer(Configurable, LayerCalls):
                 return regularizer(part)
 
         for part in parts:
-            if default_graph().executes_eagerly:
+            if default_graph().is_of_calls:
                 self._penalties.append(Penalty(functools.partial(loss_of, part)))
             elif (loss := loss_of(part)) is not None:
                 self.add_loss(loss)
@@ -274,7 +274,7 @@ class Layer(Configurable, LayerCalls):
         reuse = self._reuse if not self.built else True
         with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
             graph = default_graph()
-            if graph.executes_eagerly:
+            if graph.is_of_calls:
                 forget_losses(self)
             with graph.name_scope(scope.original_name_scope):
                 flat = nest.flatten(inputs)
@@ -295,7 +295,7 @@ class Layer(Configurable, LayerCalls):
                         for output in nest.flatten(outputs):
                             examples = cast(array.shape(output)[0], output.dtype.base_dtype)
                             self.add_loss(self.activity_regularizer(output) / examples)
-        if not graph.executes_eagerly:
+        if not graph.is_of_calls:
             self.remember_call(inputs, outputs)
         return outputs
 
@@ -416,8 +416,8 @@ class Layer(Configurable, LayerCalls):
 
 
 def have_run(updates: Any) -> bool:
-    """Whether updates of a layer are done: with eager execution. Functions among them are called."""
-    if not default_graph().executes_eagerly:
+    """Whether updates of a layer are done by themselves: in eager code. Functions among them are called."""
+    if not default_graph().is_of_calls:
         return False
     for update in updates if isinstance(updates, (list, tuple)) else [updates]:
         if callable(update):

@@ -35,21 +35,26 @@ class Penalty:
 
 
 def losses_here(losses: list[Any], penalties: list[Penalty]) -> list[Any]:
-    """Those of a layer that are of eager code, or those that are not: as the default graph is."""
-    eager = default_graph().executes_eagerly
-    if penalties or any(_is_eager(loss) for loss in losses):
-        losses = [loss for loss in losses if _is_eager(loss) is eager]
+    """Those of a layer that are of eager code or of the function being traced, or those of neither: as the default
+    graph is.
+    """
+    if penalties or any(_is_of_call(loss) for loss in losses):
+        graph = default_graph()
+        if graph.is_of_calls:
+            losses = [loss for loss in losses if getattr(loss, "graph", None) is graph]
+        else:
+            losses = [loss for loss in losses if not _is_of_call(loss)]
     return [*losses, *(penalty.here() for penalty in penalties)]
 
 
-def _is_eager(loss: Any) -> bool:
+def _is_of_call(loss: Any) -> bool:
     graph = getattr(loss, "graph", None)
-    return graph is not None and graph.executes_eagerly
+    return graph is not None and graph.is_of_calls
 
 
 def note_loss(layer: Any, loss: Any) -> None:
     """Says that a layer has added a loss."""
-    if _is_eager(loss):
+    if _is_of_call(loss):
         _with_losses.add(layer)
 
 
@@ -59,7 +64,7 @@ def forget_losses(layer: Any) -> None:
         return
     for part in _within(layer, set()):
         if part in _with_losses:
-            part.keep_losses(lambda loss: not _is_eager(loss))
+            part.keep_losses(lambda loss: not _is_of_call(loss))
             _with_losses.discard(part)
 
 

@@ -169,7 +169,7 @@ def _build_branch(
         if not strict:
             original = _unpack_single(original)
         leaves = []
-        done = [] if graph.captures is None else acting(graph, first, context)
+        done = acting(graph, first, context) if graph.building_function else []
 
         def output(value: Any) -> Tensor:
             tensor: Tensor = context.build_output(value)

@@ -34,8 +34,8 @@ def in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
                 found.append(
                     op
                 )  # what a conditional or loop did is done when its results are there
-            if op.op_def.is_variable:
-                continue
+            if op.op_def.is_variable or op.op_def.control_flow == "enter":
+                continue  # what brings a variable into a loop stands before all of its rounds
             references = [t for t in op.inputs if t.dtype.is_ref]
             initializes = any(
                 op is v.initializer for t in references for v in _variables_of(graph, t)

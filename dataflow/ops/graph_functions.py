@@ -55,7 +55,7 @@ class name_scope:  # noqa: N801  (TensorFlow's name)
     def __enter__(self) -> str:
         graph = default_graph()
         scope: Any = graph.name_scope(self._name)
-        if self._values and graph.captures is None:
+        if self._values and not graph.building_function:
             owner = _graph_of(self._values)
             if owner is not graph:
                 scope = scope_in(owner, self._name)

@@ -16,6 +16,8 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import control_flow
 from dataflow.ops.composites import Leaves
 from dataflow.ops.control_flow_context import WhileContext, entered
+from dataflow.ops.effects import acting
+from dataflow.ops.identity import identity
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.tensor_array import TensorArray
@@ -271,11 +273,9 @@ def _build(
             )
         context.pivot = control_flow.loop_cond_op(go_on, name="LoopCond")
         switches = [control_flow.switch_beside(h, context.pivot) for h in heads]
-        from dataflow.ops.array import identity
-
         inside = [identity(s[1]) if not s[1].dtype.is_ref else s[1] for s in switches]
         context.pivot_for_body = inside[0]
-        body_result = _call(body, leaves.rebuild(inside))
+        body_result = _body_result(graph, context, body, leaves.rebuild(inside))
         structure = loop_vars
         if not is_nested(body_result):
             body_result = [body_result]
@@ -295,6 +295,18 @@ def _build(
             _close(head, value)
         exits = [context.exit(s[0]) for s in switches]
     return result_leaves.rebuild(exits)
+
+
+def _body_result(graph: Any, context: WhileContext, body: Any, variables: Any) -> Any:
+    """What the body returns; in a function its tensors wait for what the body does besides (`ops.effects.acting`)."""
+    first = len(graph.operations)
+    result = _call(body, variables)
+    done = acting(graph, first, context) if graph.building_function else []
+    if not done:
+        return result
+    parts = Leaves(result)
+    with graph.control_dependencies(done):
+        return parts.rebuild([identity(t) for t in parts.tensors])
 
 
 def _close(head: Tensor, value: Tensor) -> None:

@@ -177,7 +177,9 @@ class Optimizer:
                     "`loss` passed to Optimizer.compute_gradients should be a function when eager "
                     "execution is enabled."
                 )
-            return self._eager_gradients(loss, var_list, grad_loss)
+            return self._taped_gradients(loss, var_list, grad_loss)
+        if given_as_function and default_graph().traces_function:
+            return self._taped_gradients(loss, var_list, grad_loss)
         loss = convert_to_tensor(loss() if given_as_function else loss)
         self._assert_valid_dtypes([loss])
         loss = loss_of_replica(loss)
@@ -213,8 +215,8 @@ class Optimizer:
         self._assert_valid_dtypes([v for g, v in pairs if g is not None])
         return pairs
 
-    def _eager_gradients(self, loss: Any, var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
-        """`compute_gradients` with eager execution: calls ``loss()`` once, and records it."""
+    def _taped_gradients(self, loss: Any, var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
+        """`compute_gradients` with eager execution, and in its functions: calls ``loss()`` once, and records it."""
         with GradientTape() as tape:
             variables = None if var_list is None else flatten(list(var_list))
             tape.watch(variables or [])

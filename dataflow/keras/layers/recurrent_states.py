@@ -76,5 +76,5 @@ class LastingStates(Layer):
         """Keeps the last states, where the layer is stateful; in a graph, notes the ops that do."""
         pairs = zip(self._kept_states, last, strict=True) if self._kept_states else []
         kept = [assign(state, value) for state, value in pairs]
-        if not default_graph().executes_eagerly:  # there it is done
+        if not default_graph().is_of_calls:  # there it is done
             self._state_updates += [made.op for made in kept]

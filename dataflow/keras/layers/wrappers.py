@@ -68,7 +68,7 @@ class TimeDistributed(Wrapper):
         given = {"training": training} if "training" in accepted else {}
         if mask is not None and "mask" in accepted:
             given["mask"] = self._flat(mask)
-        if not default_graph().executes_eagerly:
+        if not default_graph().is_of_calls:
             self._input_map[str(id(inputs))] = flat
         outputs = self.layer(flat, **given)
         inner = outputs.shape.as_list()[1:]

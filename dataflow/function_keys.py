@@ -1,0 +1,179 @@
+"""Signatures: which calls of a `tf.function` are traced once for all.
+
+As in TensorFlow, tensors are told apart by dtype and shape, what Python compares and hashes by value, and all
+other objects, variables among them, by identity.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.eager_tensor import EagerTensor
+from dataflow.graph.nest import ordered_keys
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.composites import parts_of
+from dataflow.ops.type_specs import TensorSpec
+from dataflow.ops.variables import Variable
+from dataflow.shapes import as_dims
+
+#: What has its value for its identity, and needs no more looking at.
+_PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
+_TENSOR, _OBJECT, _COMPOSITE = object(), object(), object()
+
+
+class ById:
+    """An object as a part of a key: equal to itself alone, and kept for as long as the key is."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ById) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+class Arguments:
+    """The arguments of a call: the ``key`` of their signature, and the ``tensors`` among them in order.
+
+    ``ranks_only``: the key has the ranks of tensors in place of their shapes.
+    """
+
+    __slots__ = ("_ranks_only", "key", "tensors")
+
+    def __init__(self, values: Any, extra: Any = None, ranks_only: bool = False) -> None:
+        self.tensors: list[EagerTensor] = []
+        self._ranks_only = ranks_only
+        parts: list[Any] = [extra]
+        for value in values:
+            self._add(value, parts)
+        self.key = tuple(parts)
+
+    def _add(self, value: Any, parts: list[Any]) -> None:
+        kind = type(value)
+        if kind is EagerTensor:
+            if value.known_value is None:
+                parts.append(ById(value))
+                return
+            dims = value.dims
+            parts += (_TENSOR, value.dtype, len(dims) if self._ranks_only else dims)
+            self.tensors.append(value)
+        elif kind in _PLAIN:
+            parts.append(value)
+        elif isinstance(value, Mapping):
+            keys = ordered_keys(value)
+            parts += (kind, len(keys))
+            for key in keys:
+                parts.append(key)
+                self._add(value[key], parts)
+        elif isinstance(value, (list, tuple)):
+            parts += (kind, len(value))
+            for item in value:
+                self._add(item, parts)
+        else:
+            self._add_object(value, parts)
+
+    def _add_object(self, value: Any, parts: list[Any]) -> None:
+        if isinstance(value, Tensor):
+            raise TypeError(
+                f"a function that eager code calls was given {value!r}, a symbolic tensor of a graph. "
+                "Call it within that graph: with graph.as_default()."
+            )
+        if isinstance(value, TensorSpec):
+            parts += (_TENSOR, value.dtype, as_dims(value.shape))
+            return
+        if not isinstance(value, Variable) and (found := parts_of(value)) is not None:
+            parts += (_COMPOSITE, type(value), len(found[0]))
+            for part in found[0]:
+                self._add(part, parts)
+            return
+        try:
+            if isinstance(value, Variable):
+                raise TypeError
+            hash(value)
+        except TypeError:
+            parts.append(ById(value))
+        else:
+            parts.append(value)
+
+
+def has_array(value: Any) -> bool:
+    """Whether there is a NumPy array among arguments, which becomes a tensor."""
+    if isinstance(value, np.ndarray):
+        return True
+    if isinstance(value, Mapping):
+        return any(map(has_array, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(has_array, value))
+
+
+def replaced(value: Any, stand_in: Callable[[Any], Any]) -> Any:
+    """A structure with ``stand_in(tensor)`` for each tensor that has a value, in the order of `Arguments`."""
+    kind = type(value)
+    if kind is EagerTensor:
+        return value if value.known_value is None else stand_in(value)
+    if isinstance(value, TensorSpec):
+        return stand_in(value)
+    if kind in _PLAIN or isinstance(value, (Variable, Tensor)):
+        return value
+    if isinstance(value, Mapping):
+        made = {key: replaced(value[key], stand_in) for key in ordered_keys(value)}
+        pairs = [(key, made[key]) for key in value]
+        return dict(pairs) if kind is dict else kind(pairs)
+    if isinstance(value, (list, tuple)):
+        items = [replaced(item, stand_in) for item in value]
+        return kind(*items) if hasattr(value, "_fields") else kind(items)
+    found = parts_of(value)
+    if found is None:
+        return value
+    parts, rebuild = found
+    return rebuild([replaced(part, stand_in) for part in parts])
+
+
+class Parameters:
+    """How a function takes its arguments: `whole` gives all of them, with the default values."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        try:
+            self._signature: inspect.Signature | None = inspect.signature(function)
+        except (TypeError, ValueError):  # a builtin
+            self._signature = None
+            self._count = -1
+            return
+        kinds = self._signature.parameters.values()
+        plain = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in kinds)
+        self._count = len(kinds) if plain else -1
+
+    def whole(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Raises `TypeError` for arguments that the function does not take."""
+        if (not kwargs and len(args) == self._count) or self._signature is None:
+            return args, kwargs
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+    def names(self, count: int) -> list[str]:
+        """What to call the first arguments in a graph."""
+        if self._signature is None:
+            return [f"arg_{i}" for i in range(count)]
+        return list(self._signature.parameters)[:count]
+
+
+def as_arrays_become_tensors(value: Any) -> Any:
+    """Arguments with tensors for NumPy's arrays."""
+    if isinstance(value, np.ndarray):
+        return convert_to_tensor(value)
+    if isinstance(value, Mapping):
+        pairs = [(key, as_arrays_become_tensors(item)) for key, item in value.items()]
+        return dict(pairs) if type(value) is dict else type(value)(pairs)  # type: ignore[call-arg]
+    if isinstance(value, (list, tuple)):
+        items = [as_arrays_become_tensors(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value

@@ -1,0 +1,56 @@
+"""`TracedGraph`: the graph that a call of `tf.function` in eager code is traced into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dataflow.graph.eager import SymbolicGraph, eager_graph
+
+if TYPE_CHECKING:
+    from dataflow.graph.tensor import Tensor
+
+
+class TracedGraph(SymbolicGraph):
+    """Nodes of one function, for arguments of one signature.
+
+    What eager code made and the function uses is taken over by ``stand_ins``: a variable as a node that reads
+    and changes the same one, any other tensor as a constant.
+    """
+
+    building_function = True
+    traces_function = True
+    is_of_calls = True
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        eager = eager_graph()
+        self.seed = eager.seed
+        self.device_stack = list(eager.device_stack)
+        self.current_device = eager.current_device
+        self.num_tracing = 1
+        #: Tensors of eager code, and what stands for each in here, in the order of first use.
+        self.stand_ins: dict[Any, Tensor] = {}
+        #: The values of the arguments that it is traced for, where there are some: placeholder -> value.
+        self.first_values: dict[Tensor, Any] = {}
+        #: Whether the function has returned.
+        self.is_whole = False
+
+    def check_open(self, tensor: Tensor) -> None:
+        """Raises `TypeError` for a tensor that got out of the function."""
+        if self.is_whole:
+            raise TypeError(
+                'An op outside of the function building code is being passed a "Graph" tensor: '
+                f"{tensor.name!r} was made while {self.name}() was traced, and has no value outside of it. "
+                "Return it from the function, and use what the call gives."
+            )
+
+    def variable_of(self, tensor: Tensor) -> Any:
+        """The variable that a handle in here, or in a branch or loop, stands for; None for what is none."""
+        while tensor.op.inputs and tensor.op.op_def.control_flow:
+            tensor = tensor.op.inputs[0]
+        for eager, node in self.stand_ins.items():
+            if node is tensor:
+                found = getattr(eager, "variable", None)
+                return None if found is None else found()
+        return None
