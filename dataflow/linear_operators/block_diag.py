@@ -92,11 +92,16 @@ class LinearOperatorBlockDiag(ProductOfDeterminants):
         rows, before, width = [], 0, size_along(self, -1)
         for block in self._with_one_batch([o.to_dense() for o in self._operators]):
             own = broadcasting.size_of(block, -1)
-            rank = block.get_shape().ndims
-            sides = [[0, 0]] * (rank - 1) + [[before, width - before - own]]
-            rows.append(array.pad(block, sides))
+            upper = array.shape(block)[:-1]
+
+            def zeros(columns: Any, upper: Any = upper) -> Any:
+                return array.zeros(array.concat([upper, [columns]], 0), self.dtype)
+
+            rows.append(array.concat([zeros(before), block, zeros(width - before - own)], -1))
             before = before + own
-        return array.concat(rows, -2)
+        dense = array.concat(rows, -2)
+        dense.set_shape(self.shape)
+        return dense
 
     def _diag_part(self) -> Any:
         if not self._each_square():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ def size_of(tensor: Any, axis: int) -> Any:
     return array.shape(tensor)[axis] if known is None else known
 
 
+def known_size(tensor: Any, axis: int) -> int | None:
+    """The size of an axis, or None where the graph does not tell it."""
+    return None if tensor.dims is None else tensor.dims[axis]
+
+
 def with_batch(matrix: Any, batch: Any, static: TensorShape | None = None) -> Any:
     """``matrix`` [..., m, n] broadcast to ``batch + [m, n]``; ``batch`` is a shape or an int32 vector."""
     if isinstance(batch, TensorShape) and batch.is_fully_defined():
@@ -42,21 +48,22 @@ def with_batch(matrix: Any, batch: Any, static: TensorShape | None = None) -> An
     return found
 
 
-def _same_batch(matrix: Any, rhs: Any) -> tuple[Any, Any]:
-    """Both with the batch that theirs broadcast to."""
-    ours, others = matrix.get_shape(), rhs.get_shape()
-    if ours.ndims is None or others.ndims is None:
-        return matrix, rhs
-    static = broadcast_static_shape(ours[:-2], others[:-2])
+def same_batch(*matrices: Any) -> list[Any]:
+    """The matrices with the batch that theirs broadcast to."""
+    static = functools.reduce(
+        broadcast_static_shape, [matrix.get_shape()[:-2] for matrix in matrices]
+    )
     if static.is_fully_defined():
-        return with_batch(matrix, static), with_batch(rhs, static)
-    batch = array.broadcast_dynamic_shape(array.shape(matrix)[:-2], array.shape(rhs)[:-2])
-    return with_batch(matrix, batch, static), with_batch(rhs, batch, static)
+        return [with_batch(matrix, static) for matrix in matrices]
+    batch = functools.reduce(
+        array.broadcast_dynamic_shape, [array.shape(matrix)[:-2] for matrix in matrices]
+    )
+    return [with_batch(matrix, batch, static) for matrix in matrices]
 
 
 def solve_matrix(matrix: TensorLike, rhs: TensorLike, flipped: bool) -> Any:
     """x with ``matrix @ x = rhs``, or with its adjoint where ``flipped``."""
-    return matrix_solve(*_same_batch(matrix, rhs), adjoint=flipped)
+    return matrix_solve(*same_batch(matrix, rhs), adjoint=flipped)
 
 
 def solve_triangle(matrix: TensorLike, rhs: TensorLike, flipped: bool) -> Any:

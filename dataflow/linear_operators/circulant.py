@@ -56,7 +56,7 @@ class _Circulant(LinearOperator):
         wide = given.dtype.base_dtype in (dtypes.float64, dtypes.complex128)
         self._spectrum = cast(given, dtypes.complex128 if wide else dtypes.complex64)
         ndims = given.get_shape().ndims
-        if ndims is None or ndims < self._depth:
+        if ndims is not None and ndims < self._depth:
             raise ValueError(
                 f"spectrum must have at least {self._depth} axes, got {given.get_shape()}"
             )
@@ -83,7 +83,8 @@ class _Circulant(LinearOperator):
     @property
     def block_shape(self) -> TensorShape:
         """The static sizes of the transform."""
-        return TensorShape(self._spectrum.get_shape()[-self._depth :])
+        shape = self._spectrum.get_shape()
+        return TensorShape([None] * self._depth if shape.ndims is None else shape[-self._depth :])
 
     def block_shape_tensor(self) -> Any:
         """The sizes of the transform as an int32 vector."""
@@ -92,7 +93,9 @@ class _Circulant(LinearOperator):
         return array.shape(self._spectrum)[-self._depth :]
 
     def _shape(self) -> TensorShape:
-        shape = self._spectrum.get_shape()
+        shape: TensorShape = self._spectrum.get_shape()
+        if shape.ndims is None:
+            return shape
         size = self.block_shape.num_elements()
         return TensorShape([*shape[: -self._depth], size, size])
 
@@ -127,7 +130,7 @@ class _Circulant(LinearOperator):
         shape = array.concat([array.shape(found)[: -self._depth], self.shape_tensor()[-1:]], 0)
         result = self._own(matrix_transpose(array.reshape(found, shape)))
         batch = common_shape([x.get_shape()[:-2], self.batch_shape])
-        result.set_shape(batch.concatenate([self.shape[-1], x.get_shape()[-1]]))
+        result.set_shape(batch.concatenate([self.domain_dimension, broadcasting.known_size(x, -1)]))
         return result
 
     def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
@@ -157,7 +160,7 @@ class _Circulant(LinearOperator):
     def _eigvals(self) -> Any:
         shape = array.concat([self.batch_shape_tensor(), [-1]], 0)
         found = array.reshape(self._spectrum, shape)
-        found.set_shape(self.shape[:-1])
+        found.set_shape(self.batch_shape.concatenate([self.range_dimension]))
         return self._own(found)
 
     def _assert_non_singular(self) -> Any:

@@ -64,42 +64,42 @@ class LinearOperatorKronecker(LinearOperator):
         """Each operator along its axis of x's rows; ``taken`` and ``made`` are axes of its shape."""
         batch = common_shape_tensor([array.shape(x)[:-2], self.batch_shape_tensor()])
         static = common_shape([x.get_shape()[:-2], self.batch_shape])
-        x, rank = broadcasting.with_batch(x, batch, static), static.ndims
-        if rank is None:
-            raise ValueError(
-                "the ranks of Kronecker products must be known when the graph is built"
-            )
+        x = broadcasting.with_batch(x, batch, static)
+        rank: Any = array.size(batch) if static.ndims is None else static.ndims
+        order = array.concat([array.range_(rank), [rank + 1, rank, rank + 2]], 0)
         columns = array.shape(x)[-1]
         sizes: list[Any] = [size_along(operator, taken) for operator in self._operators]
-        order = list(range(rank))
         for i, operator in enumerate(self._operators):
             # [before, own, after] becomes [own, before * after], and back.
             before, after = product_of([1, *sizes[:i]]), product_of([columns, *sizes[i + 1 :]])
             x = array.reshape(x, array.concat([batch, [before, sizes[i], after]], 0))
-            x = array.transpose(x, [*order, rank + 1, rank, rank + 2])
+            x = array.transpose(x, order)
             x = array.reshape(x, array.concat([batch, [sizes[i], before * after]], 0))
             x = function(operator, x)
             sizes[i] = size_along(operator, made)
             x = array.reshape(x, array.concat([batch, [sizes[i], before, after]], 0))
-            x = array.transpose(x, [*order, rank + 1, rank, rank + 2])
+            x = array.transpose(x, order)
         return array.reshape(x, array.concat([batch, [product_of(sizes), columns]], 0))
 
     def _shaped(self, found: Any, x: Any, size: Any) -> Any:
         batch = common_shape([x.get_shape()[:-2], self.batch_shape])
-        found.set_shape(batch.concatenate([size, x.get_shape()[-1]]))
+        found.set_shape(batch.concatenate([size, broadcasting.known_size(x, -1)]))
         return found
 
     def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         x = broadcasting.flipped_if(x, adjoint_arg)
         taken, made = (-2, -1) if adjoint else (-1, -2)
         found = self._along_axes(x, lambda o, part: o.matmul(part, adjoint), taken, made)
-        return self._shaped(found, x, self.shape[made])
+        return self._shaped(found, x, self._sizes()[made])
 
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         rhs = broadcasting.flipped_if(rhs, adjoint_arg)
         taken, made = (-1, -2) if adjoint else (-2, -1)
         found = self._along_axes(rhs, lambda o, part: o.solve(part, adjoint), taken, made)
-        return self._shaped(found, rhs, self.shape[made])
+        return self._shaped(found, rhs, self._sizes()[made])
+
+    def _sizes(self) -> dict[int, Any]:
+        return {-2: self.range_dimension, -1: self.domain_dimension}
 
     def _each_square(self) -> bool:
         return all(operator.is_square for operator in self._operators)
@@ -137,13 +137,13 @@ class LinearOperatorKronecker(LinearOperator):
         if not self._each_square():
             return super()._diag_part()
         found = self._outer([operator.diag_part() for operator in self._operators])
-        found.set_shape(self.shape[:-1])
+        found.set_shape(self.batch_shape.concatenate([self.range_dimension]))
         return found
 
     def _eigvals(self) -> Any:
         # As TensorFlow: sorted within factors alone.
         found = self._outer([operator.eigvals() for operator in self._operators])
-        found.set_shape(self.shape[:-1])
+        found.set_shape(self.batch_shape.concatenate([self.range_dimension]))
         return found
 
     def _adjoint(self) -> LinearOperator:

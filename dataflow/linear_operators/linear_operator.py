@@ -21,6 +21,7 @@ from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import abs_, exp, reduce_sum
 from dataflow.ops.matrix_diag import adjoint as adjoint_of, eye, matrix_diag_part
 from dataflow.ops.solvers import matrix_determinant, slogdet
+from dataflow.ops.variable_lists import global_variables, local_variables
 from dataflow.shapes import TensorShape
 
 
@@ -172,6 +173,12 @@ class LinearOperator:
             yield
 
     # ---- what it is ------------------------------------------------------------------------------
+
+    @property
+    def variables(self) -> list[Any]:
+        """The variables whose values the parameters are."""
+        sources = {_source(parent) for parent in self._graph_parents}
+        return [v for v in [*global_variables(), *local_variables()] if v.op in sources]
 
     @property
     def dtype(self) -> Any:
@@ -459,6 +466,14 @@ class LinearOperator:
         with self._scope(name):
             x = convert_to_tensor(x, preferred_dtype=self.dtype, name="x")
             return self._add_to_tensor(x)
+
+
+def _source(tensor: Tensor) -> Any:
+    """The op that a tensor is a copy of the value of."""
+    op = tensor.op
+    while op.type in ("Identity", "ReadVariableOp"):
+        op = op.inputs[0].op
+    return op
 
 
 def size_along(operator: LinearOperator, axis: int) -> Any:

@@ -10,7 +10,7 @@ core.protobuf.tensorflow_server_pb2 : cluster
 python : tf
 python.framework.{constant_op sparse_tensor importer versions} : tf graph_util python.private ops.sparse_tensor
 python.framework.{device device_spec} : python.devices tf
-python.framework.random_seed : tf
+python.framework.random_seed : tf ops.seeds
 python.framework.{errors errors_impl} : errors
 python.framework.{graph_util graph_util_impl} : graph_util
 python.framework.{graph_io meta_graph} : train io tf python.meta_graphs
@@ -61,7 +61,8 @@ python.ops.linalg.{linear_operator_kronecker linear_operator_low_rank_update} : 
 python.ops.linalg.{linear_operator_lower_triangular linear_operator_toeplitz} : linalg
 python.ops.linalg.{linear_operator_zeros} : linalg
 python.ops.linalg.linear_operator_addition : linear_operators.addition linalg
-python.ops.linalg.linear_operator_util : python.private linalg tf
+python.ops.linalg.linear_operator_util : python.linear_operator_parts python.private linalg tf
+python.ops.linalg.linear_operator_test_util : python.linear_operator_tests
 python.ops.ragged.{ragged_tensor ragged_tensor_value ragged_factory_ops ragged_ops} : ragged ops.ragged_tensor ops.ragged_map tf
 python.ops.ragged.{ragged_array_ops ragged_math_ops ragged_functional_ops} : ragged math tf
 python.ops.ragged.{ragged_concat_ops ragged_gather_ops ragged_batch_gather_ops} : ragged tf
