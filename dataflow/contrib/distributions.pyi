@@ -32,11 +32,13 @@ from dataflow.distributions.student_t import (
 )
 from dataflow.distributions.gamma import (
     Chi2 as Chi2,
+    Chi2WithAbsDf as Chi2WithAbsDf,
     Exponential as Exponential,
     ExponentialWithSoftplusRate as ExponentialWithSoftplusRate,
     Gamma as Gamma,
     GammaWithSoftplusConcentrationRate as GammaWithSoftplusConcentrationRate,
     InverseGamma as InverseGamma,
+    InverseGammaWithSoftplusConcentrationRate as InverseGammaWithSoftplusConcentrationRate,
 )
 from dataflow.distributions.categorical import (
     Bernoulli as Bernoulli,
@@ -90,6 +92,7 @@ from dataflow.distributions.statistics import (
     SeedStream as SeedStream,
     assign_log_moving_mean_exp as assign_log_moving_mean_exp,
     assign_moving_mean_variance as assign_moving_mean_variance,
+    auto_correlation as auto_correlation,
     moving_mean_variance as moving_mean_variance,
     normal_conjugates_known_scale_posterior as normal_conjugates_known_scale_posterior,
     normal_conjugates_known_scale_predictive as normal_conjugates_known_scale_predictive,

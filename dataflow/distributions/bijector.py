@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +19,7 @@ from dataflow.ops.math import reduce_sum
 from dataflow.shapes import TensorShape
 
 
-class Bijector:
+class Bijector(ABC):
     """An invertible function ``y = forward(x)``.
 
     A subclass gives ``_forward``, ``_inverse``, and ``_forward_log_det_jacobian`` or
@@ -27,6 +28,7 @@ class Bijector:
     kept: ``inverse(forward(x))`` gives x back without computing, and so on.
     """
 
+    @abstractmethod
     def __init__(
         self,
         graph_parents: Any = None,
@@ -43,9 +45,12 @@ class Bijector:
                 "`inverse_min_event_ndims`."
             )
         first, second = forward_min_event_ndims, inverse_min_event_ndims
-        self._forward_min_event_ndims = first if first is not None else second
-        self._inverse_min_event_ndims = second if second is not None else first
+        self._forward_min_event_ndims = _rank("forward", first if first is not None else second)
+        self._inverse_min_event_ndims = _rank("inverse", second if second is not None else first)
         self._graph_parents = list(graph_parents or [])
+        for i, parent in enumerate(self._graph_parents):
+            if not isinstance(parent, Tensor):
+                raise ValueError(f"Graph parent item {i} is not a Tensor; {parent}.")
         self._is_constant_jacobian = is_constant_jacobian
         self._validate_args = validate_args
         self._dtype = dtype
@@ -116,53 +121,111 @@ class Bijector:
         """The static shape of ``inverse(y)`` for an event y of ``output_shape``."""
         return self._inverse_event_shape(TensorShape(output_shape))
 
+    def _forward_event_shape_tensor(self, shape: Tensor) -> Any:
+        return _from_static(self, "_forward_event_shape", shape)
+
+    def _inverse_event_shape_tensor(self, shape: Tensor) -> Any:
+        return _from_static(self, "_inverse_event_shape", shape)
+
     def forward_event_shape_tensor(
         self, input_shape: Any, name: str = "forward_event_shape_tensor"
     ) -> Any:
-        """`forward_event_shape` as an int32 tensor; the event's shape must be known."""
-        return _known(self.forward_event_shape(_static(input_shape)), name)
+        """`forward_event_shape` as an int32 vector, of a shape that the graph need not know."""
+        with self._scope(name):
+            return self._forward_event_shape_tensor(_vector(input_shape, "input_shape"))
 
     def inverse_event_shape_tensor(
         self, output_shape: Any, name: str = "inverse_event_shape_tensor"
     ) -> Any:
-        """`inverse_event_shape` as an int32 tensor; the event's shape must be known."""
-        return _known(self.inverse_event_shape(_static(output_shape)), name)
+        """`inverse_event_shape` as an int32 vector, of a shape that the graph need not know."""
+        with self._scope(name):
+            return self._inverse_event_shape_tensor(_vector(output_shape, "output_shape"))
 
     def forward(self, x: TensorLike, name: str = "forward") -> Any:
         """``y`` for ``x``."""
-        with self._scope(name):
-            x = convert_to_tensor(x, name="x", preferred_dtype=self._dtype)
-            known = self._results.get(x)
-            return self._paired(x, self._forward(x))[1] if known is None else known
+        return self._call_forward(x, name)
 
     def inverse(self, y: TensorLike, name: str = "inverse") -> Any:
-        """``x`` for ``y``."""
-        with self._scope(name):
-            y = convert_to_tensor(y, name="y", preferred_dtype=self._dtype)
-            known = self._arguments.get(y)
-            return self._paired(self._inverse(y), y)[0] if known is None else known
-
-    def _paired(self, x: Any, y: Any) -> tuple[Any, Any]:
-        self._arguments[y], self._results[x] = x, y
-        return x, y
+        """``x`` for ``y``; a tuple of all such x where several values become one."""
+        return self._call_inverse(y, name)
 
     def forward_log_det_jacobian(
         self, x: Any, event_ndims: Any, name: str = "forward_log_det_jacobian"
     ) -> Any:
         """``log |det dy/dx|`` at x, whose last ``event_ndims`` axes are one event."""
-        with self._scope(name):
-            x = convert_to_tensor(x, name="x", preferred_dtype=self._dtype)
-            ends = x, self._results.get(x)
-            return self._summed(*ends, x, event_ndims, self._forward_min_event_ndims)
+        return self._call_forward_log_det_jacobian(x, event_ndims, name)
 
     def inverse_log_det_jacobian(
         self, y: Any, event_ndims: Any, name: str = "inverse_log_det_jacobian"
     ) -> Any:
         """``log |det dx/dy|`` at y, whose last ``event_ndims`` axes are one event."""
+        return self._call_inverse_log_det_jacobian(y, event_ndims, name)
+
+    # A `ConditionalBijector` hands on what else its functions take; nothing is kept of such calls.
+
+    def _call_forward(self, x: Any, name: str, **condition: Any) -> Any:
         with self._scope(name):
-            y = convert_to_tensor(y, name="y", preferred_dtype=self._dtype)
-            ends = self._arguments.get(y), y
-            return -self._summed(*ends, y, event_ndims, self._inverse_min_event_ndims)
+            x = self._end(x, "x")
+            if condition or not self._is_injective:
+                return self._forward(x, **condition)
+            known = self._results.get(x)
+            return self._paired(x, self._forward(x))[1] if known is None else known
+
+    def _call_inverse(self, y: Any, name: str, **condition: Any) -> Any:
+        with self._scope(name):
+            y = self._end(y, "y")
+            if condition or not self._is_injective:
+                return self._inverse(y, **condition)
+            known = self._arguments.get(y)
+            return self._paired(self._inverse(y), y)[0] if known is None else known
+
+    def _call_forward_log_det_jacobian(
+        self, x: Any, event_ndims: Any, name: str, **condition: Any
+    ) -> Any:
+        if not self._is_injective:
+            raise NotImplementedError(
+                "forward_log_det_jacobian cannot be implemented for non-injective transforms."
+            )
+        with self._scope(name):
+            x = self._end(x, "x")
+            needed = self._forward_min_event_ndims
+            if condition:
+                here = self._forward_log_det_jacobian(x, **condition)
+                return self._reduced(
+                    here, x, _checked_ndims(event_ndims, self._validate_args), needed
+                )
+            return self._summed(x, self._results.get(x), x, event_ndims, needed)
+
+    def _call_inverse_log_det_jacobian(
+        self, y: Any, event_ndims: Any, name: str, **condition: Any
+    ) -> Any:
+        with self._scope(name):
+            y = self._end(y, "y")
+            needed = self._inverse_min_event_ndims
+            if condition or not self._is_injective:
+                ndims = _checked_ndims(event_ndims, self._validate_args)
+                found = self._inverse_log_det_jacobian(y, **condition)
+                if self._is_injective:
+                    return self._reduced(found, y, ndims, needed)
+                return tuple(self._reduced(branch, y, ndims, needed) for branch in found)
+            return -self._summed(self._arguments.get(y), y, y, event_ndims, needed)
+
+    @property
+    def _is_injective(self) -> bool:
+        return True
+
+    def _end(self, value: TensorLike, name: str) -> Any:
+        """One end as a tensor; raises `TypeError` for another dtype than the bijector's."""
+        end = convert_to_tensor(value, name=name, preferred_dtype=self._dtype)
+        if self._dtype is not None:
+            dtype = dtypes.as_dtype(self._dtype).base_dtype
+            if end.dtype.base_dtype != dtype:
+                raise TypeError(f"Input had dtype {end.dtype} but expected {dtype}.")
+        return end
+
+    def _paired(self, x: Any, y: Any) -> tuple[Any, Any]:
+        self._arguments[y], self._results[x] = x, y
+        return x, y
 
     def _summed(self, x: Any, y: Any, value: Any, event_ndims: Any, needed: Any) -> Any:
         """The log-determinant of the forward function at ``value``, one of its ends; kept."""
@@ -211,9 +274,11 @@ class Bijector:
         shape = array.shape(value)
         if needed:
             shape = shape[: array.size(shape) - needed]
-        if self._is_constant_jacobian:  # it counts once for each part of the event
-            shape = shape[array.size(shape) - extra :]
-        whole = array.broadcast_to(convert_to_tensor(log_det, value.dtype), shape)
+        if not self._is_constant_jacobian:
+            whole = array.broadcast_to(convert_to_tensor(log_det, value.dtype), shape)
+        else:  # it counts once for each part of the event
+            parts = shape[array.size(shape) - extra :]
+            whole = convert_to_tensor(log_det, value.dtype) * array.ones(parts, value.dtype)
         axes = array.range_(-extra, 0) if isinstance(extra, Tensor) else list(range(-extra, 0))
         return reduce_sum(whole, axes)
 
@@ -242,19 +307,79 @@ def _checked_ndims(event_ndims: Any, checks: bool) -> Any:
     return given
 
 
-def _static(shape: Any) -> Any:
-    """A shape that is given, as a `TensorShape` takes it."""
+def _vector(shape: Any, name: str) -> Tensor:
+    """A shape as an int32 vector."""
+    if isinstance(shape, TensorShape):
+        shape = shape.as_list()
+    return convert_to_tensor(shape, dtypes.int32, name=name)
+
+
+def _from_static(bijector: Bijector, method: str, shape: Tensor) -> Any:
+    """What the method makes of a shape, as a vector; the shape must be known unless it stays as it is."""
     from dataflow.ops.tensor_values import constant_value
 
-    if isinstance(shape, TensorShape):
+    if not _overridden(bijector, method):
         return shape
-    return constant_value(convert_to_tensor(shape, dtypes.int32))
-
-
-def _known(shape: TensorShape, name: str) -> Any:
-    if not shape.is_fully_defined():
+    known = constant_value(shape)
+    found = None if known is None else getattr(bijector, method)(TensorShape(known))
+    if found is None or not found.is_fully_defined():
         raise ValueError("the event's shape must be known when the graph is built.")
-    return convert_to_tensor(shape.as_list(), dtypes.int32, name=name)
+    return convert_to_tensor(found.as_list(), dtypes.int32)
+
+
+def _rank(which: str, ndims: Any) -> int:
+    """A number of event axes that was given."""
+    if not isinstance(ndims, int):
+        raise TypeError(
+            f"Expected {which}_min_event_ndims to be of type int, got {type(ndims).__name__}"
+        )
+    if ndims < 0:
+        raise ValueError(f"{which}_min_event_ndims must be a non-negative integer.")
+    return ndims
+
+
+def checked(value: Any, validate_args: bool, *checks: Callable[[], Any]) -> Any:
+    """The value after the checks, which are functions that make assertions, where they are wanted."""
+    if not validate_args:
+        return value
+    return with_dependencies([check() for check in checks], value)
+
+
+def positive(value: Any, name: str, validate_args: bool) -> Any:
+    """A parameter that must be above 0."""
+    from dataflow.ops.assertions import assert_positive
+
+    tensor = convert_to_tensor(value, name=name)
+    text = f"Argument {name} was not positive"
+    return checked(tensor, validate_args, lambda: assert_positive(tensor, message=text))
+
+
+class ConditionalBijector(Bijector):
+    """A bijector whose functions take further arguments: ``forward(x, arg1=1)`` calls ``_forward(x, arg1=1)``."""
+
+    def forward(self, x: TensorLike, name: str = "forward", **condition_kwargs: Any) -> Any:
+        return self._call_forward(x, name, **condition_kwargs)
+
+    def inverse(self, y: TensorLike, name: str = "inverse", **condition_kwargs: Any) -> Any:
+        return self._call_inverse(y, name, **condition_kwargs)
+
+    def forward_log_det_jacobian(
+        self,
+        x: Any,
+        event_ndims: Any,
+        name: str = "forward_log_det_jacobian",
+        **condition_kwargs: Any,
+    ) -> Any:
+        return self._call_forward_log_det_jacobian(x, event_ndims, name, **condition_kwargs)
+
+    def inverse_log_det_jacobian(
+        self,
+        y: Any,
+        event_ndims: Any,
+        name: str = "inverse_log_det_jacobian",
+        **condition_kwargs: Any,
+    ) -> Any:
+        return self._call_inverse_log_det_jacobian(y, event_ndims, name, **condition_kwargs)
 
 
 def _overridden(bijector: Bijector, method: str) -> bool:

@@ -1,7 +1,19 @@
 """Invertible, differentiable functions with their log-determinants, for `TransformedDistribution`."""
 
-from dataflow.distributions.affine_bijectors import Affine as Affine, AffineScalar as AffineScalar
-from dataflow.distributions.bijector import Bijector as Bijector
+from dataflow.distributions.affine_bijectors import (
+    Affine as Affine,
+    AffineLinearOperator as AffineLinearOperator,
+    AffineScalar as AffineScalar,
+)
+from dataflow.distributions.bijector import (
+    Bijector as Bijector,
+    ConditionalBijector as ConditionalBijector,
+)
+from dataflow.distributions.cdf_bijectors import (
+    Gumbel as Gumbel,
+    Kumaraswamy as Kumaraswamy,
+    Weibull as Weibull,
+)
 from dataflow.distributions.composed_bijectors import (
     Chain as Chain,
     Inline as Inline,
@@ -10,17 +22,12 @@ from dataflow.distributions.composed_bijectors import (
     real_nvp_default_template as real_nvp_default_template,
 )
 from dataflow.distributions.elementary_bijectors import (
+    AbsoluteValue as AbsoluteValue,
     Exp as Exp,
-    Gumbel as Gumbel,
     Identity as Identity,
-    Kumaraswamy as Kumaraswamy,
-    Ordered as Ordered,
-    Permute as Permute,
     PowerTransform as PowerTransform,
-    Reshape as Reshape,
     Sigmoid as Sigmoid,
     SinhArcsinh as SinhArcsinh,
-    SoftmaxCentered as SoftmaxCentered,
     Softplus as Softplus,
     Softsign as Softsign,
     Square as Square,
@@ -33,10 +40,15 @@ from dataflow.distributions.flows import (
     masked_dense as masked_dense,
 )
 from dataflow.distributions.matrix_bijectors import (
-    AffineLinearOperator as AffineLinearOperator,
     CholeskyOuterProduct as CholeskyOuterProduct,
     FillTriangular as FillTriangular,
     MatrixInverseTriL as MatrixInverseTriL,
     ScaleTriL as ScaleTriL,
     TransformDiagonal as TransformDiagonal,
+)
+from dataflow.distributions.vector_bijectors import (
+    Ordered as Ordered,
+    Permute as Permute,
+    Reshape as Reshape,
+    SoftmaxCentered as SoftmaxCentered,
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from dataflow.distributions.bijector import Bijector
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.math import exp, reduce_sum
@@ -46,6 +47,7 @@ class Inline(Bijector):
             "inverse_log_det_jacobian": inverse_log_det_jacobian_fn,
         }
         self._shapes = (forward_event_shape_fn, inverse_event_shape_fn)
+        self._shape_tensors = (forward_event_shape_tensor_fn, inverse_event_shape_tensor_fn)
 
     def _call(self, what: str, value: TensorLike) -> Any:
         function = self._functions[what]
@@ -60,16 +62,26 @@ class Inline(Bijector):
         return self._call("inverse", y)
 
     def _log_det(self, x: Any, y: Any) -> Any:
-        if self._functions["forward_log_det_jacobian"] is not None:
-            return self._call("forward_log_det_jacobian", self.inverse(y) if x is None else x)
-        value = self.forward(x) if y is None else y
-        return -self._call("inverse_log_det_jacobian", value)
+        forward, inverse = "forward_log_det_jacobian", "inverse_log_det_jacobian"
+        for what in (forward, inverse) if y is None else (inverse, forward):
+            if self._functions[what] is None:
+                continue
+            if what == forward:
+                return self._call(what, self.inverse(y) if x is None else x)
+            return -self._call(what, self.forward(x) if y is None else y)
+        return self._call(forward if y is None else inverse, x if y is None else y)
 
     def _forward_event_shape(self, shape: TensorShape) -> TensorShape:
         return shape if self._shapes[0] is None else TensorShape(self._shapes[0](shape))
 
     def _inverse_event_shape(self, shape: TensorShape) -> TensorShape:
         return shape if self._shapes[1] is None else TensorShape(self._shapes[1](shape))
+
+    def _forward_event_shape_tensor(self, shape: Tensor) -> Any:
+        return shape if self._shape_tensors[0] is None else self._shape_tensors[0](shape)
+
+    def _inverse_event_shape_tensor(self, shape: Tensor) -> Any:
+        return shape if self._shape_tensors[1] is None else self._shape_tensors[1](shape)
 
 
 class Invert(Bijector):
@@ -107,6 +119,12 @@ class Invert(Bijector):
     def _inverse_event_shape(self, shape: TensorShape) -> TensorShape:
         return self._bijector.forward_event_shape(shape)
 
+    def _forward_event_shape_tensor(self, shape: Tensor) -> Any:
+        return self._bijector.inverse_event_shape_tensor(shape)
+
+    def _inverse_event_shape_tensor(self, shape: Tensor) -> Any:
+        return self._bijector.forward_event_shape_tensor(shape)
+
 
 class Chain(Bijector):
     """``Chain([f, g]).forward(x) = f.forward(g.forward(x))``; without bijectors the identity."""
@@ -118,14 +136,17 @@ class Chain(Bijector):
         name: str | None = None,
     ) -> None:
         self._bijectors = list(bijectors or [])
+        for bijector in self._bijectors:
+            if not bijector._is_injective:
+                raise NotImplementedError(
+                    "Invalid bijector: Chain takes no bijector that several values go to one with, "
+                    f"got {bijector.name}."
+                )
         names = "_of_".join(b.name for b in self._bijectors)
+        ends = [(b.forward_min_event_ndims, b.inverse_min_event_ndims) for b in self._bijectors]
         super().__init__(
-            forward_min_event_ndims=max(
-                (b.forward_min_event_ndims for b in self._bijectors), default=0
-            ),
-            inverse_min_event_ndims=max(
-                (b.inverse_min_event_ndims for b in self._bijectors), default=0
-            ),
+            forward_min_event_ndims=_needed_ndims(reversed(ends)),
+            inverse_min_event_ndims=_needed_ndims((made, taken) for taken, made in ends),
             is_constant_jacobian=all(b.is_constant_jacobian for b in self._bijectors),
             validate_args=validate_args,
             name=name or (f"chain_of_{names}" if names else "identity"),
@@ -148,14 +169,17 @@ class Chain(Bijector):
 
     def _log_det(self, x: Any, y: Any) -> Any:
         total: Any = convert_to_tensor(0.0, (y if x is None else x).dtype)
-        forward, inverse = self.forward_min_event_ndims, self.inverse_min_event_ndims
         if x is not None:
+            ndims = self.forward_min_event_ndims
             for bijector in reversed(self._bijectors):
-                total = total + bijector.forward_log_det_jacobian(x, forward)
+                total = total + bijector.forward_log_det_jacobian(x, ndims)
+                ndims = _ndims_after(bijector.forward_event_shape, x, ndims)
                 x = bijector.forward(x)
         else:
+            ndims = self.inverse_min_event_ndims
             for bijector in self._bijectors:
-                total = total - bijector.inverse_log_det_jacobian(y, inverse)
+                total = total - bijector.inverse_log_det_jacobian(y, ndims)
+                ndims = _ndims_after(bijector.inverse_event_shape, y, ndims)
                 y = bijector.inverse(y)
         return total
 
@@ -168,6 +192,34 @@ class Chain(Bijector):
         for bijector in self._bijectors:
             shape = bijector.inverse_event_shape(shape)
         return shape
+
+    def _forward_event_shape_tensor(self, shape: Tensor) -> Any:
+        for bijector in reversed(self._bijectors):
+            shape = bijector.forward_event_shape_tensor(shape)
+        return shape
+
+    def _inverse_event_shape_tensor(self, shape: Tensor) -> Any:
+        for bijector in self._bijectors:
+            shape = bijector.inverse_event_shape_tensor(shape)
+        return shape
+
+
+def _needed_ndims(steps: Iterable[tuple[int, int]]) -> int:
+    """The axes of an event that go into the first of several steps, each (axes taken, axes made)."""
+    needed = spare = 0  # spare: axes that the steps so far leave for the next one
+    for taken, made in steps:
+        if spare < taken:
+            needed += taken - spare
+        spare = max(taken, spare) + made - taken
+    return needed
+
+
+def _ndims_after(event_shape: Callable[[Any], TensorShape], value: Any, ndims: int) -> int:
+    """The axes of the event that a bijector makes of the last ``ndims`` axes of ``value``."""
+    shape = value.get_shape()
+    event = TensorShape([None] * ndims if shape.ndims is None else shape[shape.ndims - ndims :])
+    after = event_shape(event).ndims
+    return ndims if after is None else after
 
 
 class RealNVP(Bijector):

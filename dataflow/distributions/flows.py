@@ -67,7 +67,7 @@ class MaskedAutoregressiveFlow(Bijector):
         return -reduce_sum(log_scale, -1)
 
 
-def _mask(num_blocks: int, n_in: int, n_out: int, exclusive: bool) -> Any:
+def autoregressive_mask(num_blocks: int, n_in: int, n_out: int, exclusive: bool) -> Any:
     """0 and 1, [n_in, n_out]: a block of outputs sees the blocks of inputs up to (or before) it."""
     d_in, d_out = n_in // num_blocks, n_out // num_blocks
     mask = np.zeros([n_in, n_out], np.float32)
@@ -98,7 +98,7 @@ def masked_dense(
     depth = inputs.shape.as_list()[-1]
     if depth is None:
         raise NotImplementedError("Rightmost dimension must be known prior to graph execution.")
-    mask = _mask(num_blocks or 1, depth, units, exclusive)
+    mask = autoregressive_mask(num_blocks or 1, depth, units, exclusive)
     initializer = kernel_initializer or glorot_normal_initializer()
 
     def masked(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:

@@ -22,6 +22,8 @@ from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import (
+    abs_,
+    floor,
     log,
     log1p,
     sqrt,
@@ -171,6 +173,23 @@ class Chi2(Gamma):
         return self._df
 
 
+class Chi2WithAbsDf(Chi2):
+    """`Chi2` of ``floor(|df|)``."""
+
+    def __init__(
+        self,
+        df: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "Chi2WithAbsDf",
+    ) -> None:
+        arguments = dict(locals())
+        with name_scope(name) as scope:
+            df = floor(abs_(convert_to_tensor(df), name="abs_df"))
+        super().__init__(df, validate_args, allow_nan_stats, scope)
+        self._set_arguments(arguments)
+
+
 class InverseGamma(Distribution):
     """``1 / X`` for X of ``Gamma(concentration, rate)``; ``rate`` is then this one's scale."""
 
@@ -218,6 +237,25 @@ class InverseGamma(Distribution):
 
     def _mode(self) -> Any:
         return self.rate / (1.0 + self.concentration)
+
+
+class InverseGammaWithSoftplusConcentrationRate(InverseGamma):
+    """`InverseGamma` of ``softplus(concentration)`` and ``softplus(rate)``."""
+
+    def __init__(
+        self,
+        concentration: TensorLike,
+        rate: TensorLike,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "InverseGammaWithSoftplusConcentrationRate",
+    ) -> None:
+        arguments = dict(locals())
+        with name_scope(name) as scope:
+            concentration = softplus(convert_to_tensor(concentration))
+            rate = softplus(convert_to_tensor(rate))
+        super().__init__(concentration, rate, validate_args, allow_nan_stats, scope)
+        self._set_arguments(arguments)
 
 
 @RegisterKL(Gamma, Gamma)

@@ -7,24 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.distributions.affine_bijectors import AffineScalar, MatrixAndShift
-from dataflow.distributions.bijector import Bijector
+from dataflow import dtypes
+from dataflow.distributions.affine_bijectors import AffineScalar
+from dataflow.distributions.bijector import Bijector, checked
 from dataflow.distributions.composed_bijectors import Chain
 from dataflow.distributions.elementary_bijectors import Softplus
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
+from dataflow.linear_operators import broadcasting
 from dataflow.ops import array
+from dataflow.ops.assertions import assert_equal, assert_none_equal, assert_positive
 from dataflow.ops.casts import cast
 from dataflow.ops.decompositions import cholesky
-from dataflow.ops.math import abs_, log, matmul, reduce_sum
+from dataflow.ops.math import abs_, log, matmul, reduce_sum, sqrt
 from dataflow.ops.matrix_diag import (
     eye,
-    linspace,
     matrix_band_part,
     matrix_diag,
     matrix_diag_part,
     matrix_set_diag,
 )
+from dataflow.ops.shape_assertions import assert_rank_at_least
 from dataflow.ops.solvers import matrix_triangular_solve
 from dataflow.shapes import TensorShape
 
@@ -33,35 +37,42 @@ def fill_triangular(x: TensorLike, upper: bool = False, name: str | None = None)
     """The last axis of ``x``, of n (n + 1) / 2 numbers, as a lower (or upper) triangular matrix [n, n].
 
     The matrix is filled like a spiral: [4, 0, 0], [6, 5, 0], [3, 2, 1] for 1 to 6. Raises `ValueError`
-    for another size, or one that is not known when the graph is built.
+    for another size.
     """
     x = convert_to_tensor(x, name="x")
-    size = _last(x.shape)
-    n = int(np.sqrt(0.25 + 2.0 * size) - 0.5)
-    if n * (n + 1) // 2 != size:
-        raise ValueError(
-            f"Input right-most shape ({size}) does not correspond to a triangular matrix; "
-            "it must be n (n + 1) / 2."
-        )
+    size = broadcasting.size_of(x, -1)
+    if isinstance(size, int):
+        n: Any = int(np.sqrt(0.25 + 2.0 * size) - 0.5)
+        if n * (n + 1) // 2 != size:
+            raise ValueError(
+                f"Input right-most shape ({size}) does not correspond to a triangular matrix; "
+                "it must be n (n + 1) / 2."
+            )
+    else:
+        n = cast(sqrt(0.25 + cast(2 * size, dtypes.float32)), dtypes.int32)
     end = x[..., n:]
     parts = [x, array.reverse(end, [-1])] if upper else [end, array.reverse(x, [-1])]
     shape = array.concat([array.shape(x)[:-1], [n, n]], 0)
     square = array.reshape(array.concat(parts, -1), shape)
+    square.set_shape(x.get_shape()[:-1].concatenate([n, n] if isinstance(n, int) else [None, None]))
     return matrix_band_part(square, 0 if upper else -1, -1 if upper else 0, name=name)
 
 
 def fill_triangular_inverse(x: TensorLike, upper: bool = False, name: str | None = None) -> Any:
     """The numbers [..., n (n + 1) / 2] that `fill_triangular` makes the matrix [..., n, n] of."""
     x = convert_to_tensor(x, name="x")
-    n = _last(x.shape)
+    n = broadcasting.size_of(x, -1)
     first, rest = (x[..., 0, :], x[..., 1:, :]) if upper else (x[..., -1, :], x[..., :-1, :])
     if not upper:
         first = array.reverse(first, [-1])
     both = rest + array.reverse(rest, [-2, -1])
     tail = array.reshape(both, array.concat([array.shape(x)[:-2], [n * (n - 1)]], 0))
-    return array.concat(
+    found = array.concat(
         [first, tail[..., : n * (n - 1) // 2]], -1, name=name or "fill_triangular_inverse"
     )
+    size = n * (n + 1) // 2 if isinstance(n, int) else None
+    found.set_shape(x.get_shape()[:-2].concatenate([size]))
+    return found
 
 
 def tridiag(
@@ -138,17 +149,65 @@ class FillTriangular(Bijector):
         return array.zeros_like(x[..., 0] if y is None else y[..., 0, 0])
 
     def _forward_event_shape(self, shape: TensorShape) -> TensorShape:
-        n = int(np.sqrt(0.25 + 2.0 * _last(shape)) - 0.5)
+        if shape.ndims is None:
+            return shape
+        last = shape.as_list()[-1]
+        n = None if last is None else _side(last)
         return TensorShape([*shape.as_list()[:-1], n, n])
 
     def _inverse_event_shape(self, shape: TensorShape) -> TensorShape:
-        n = _last(shape)
-        return TensorShape([*shape.as_list()[:-2], n * (n + 1) // 2])
+        if shape.ndims is None:
+            return shape
+        *batch, rows, columns = shape.as_list()
+        if rows is None or columns is None:
+            return TensorShape([*batch, None])
+        if rows != columns:
+            raise ValueError(f"Matrix must be square. (saw [{rows}, {columns}])")
+        return TensorShape([*batch, rows * (rows + 1) // 2])
+
+    def _forward_event_shape_tensor(self, shape: Tensor) -> Any:
+        side = (sqrt(1.0 + 8.0 * cast(shape[-1:], dtypes.float32)) - 1.0) / 2.0
+        whole = cast(cast(side, dtypes.int32), dtypes.float32)
+        text = "Vector length is not a triangular number"
+        side = checked(side, self._validate_args, lambda: assert_equal(whole, side, message=text))
+        n = cast(side, shape.dtype)
+        return array.concat([shape[:-1], n, n], 0)
+
+    def _inverse_event_shape_tensor(self, shape: Tensor) -> Any:
+        n = checked(
+            shape[-1:],
+            self._validate_args,
+            lambda: assert_equal(shape[-1], shape[-2], message="Matrix must be square."),
+        )
+        return array.concat([shape[:-2], n * (n + 1) // 2], 0)
+
+
+def _side(size: int) -> int:
+    """n of n (n + 1) / 2 numbers; raises `ValueError` for another number."""
+    n = int(np.sqrt(0.25 + 2.0 * size) - 0.5)
+    if n * (n + 1) // 2 != size:
+        raise ValueError(f"Vector length is not a triangular number: {size}.")
+    return n
 
 
 class _OfMatrices(Bijector):
     def __init__(self, validate_args: bool = False, name: str | None = None) -> None:
         super().__init__(forward_min_event_ndims=2, validate_args=validate_args, name=name)
+
+    def _square(self, x: Any, *checks: Callable[[], Any]) -> Any:
+        """``x``, checked to be square matrices, and by ``checks``."""
+        shape = array.shape(x)
+        rank, square = (
+            "Input must have rank at least 2.",
+            "Input must be (batches of) square matrices.",
+        )
+        return checked(
+            x,
+            self._validate_args,
+            lambda: assert_rank_at_least(x, 2, message=rank),
+            lambda: assert_equal(shape[-2], shape[-1], message=square),
+            *checks,
+        )
 
 
 class CholeskyOuterProduct(_OfMatrices):
@@ -158,16 +217,29 @@ class CholeskyOuterProduct(_OfMatrices):
         super().__init__(validate_args, name)
 
     def _forward(self, x: TensorLike) -> Any:
-        x = matrix_band_part(x, -1, 0)
+        x = matrix_band_part(self._square(x), -1, 0)
         return matmul(x, x, adjoint_b=True)
 
     def _inverse(self, y: TensorLike) -> Any:
         return cholesky(y)
 
     def _forward_log_det_jacobian(self, x: Any) -> Any:
-        size = _last(x.shape)
-        weights = linspace(np.asarray(size, x.dtype.numpy), np.asarray(1, x.dtype.numpy), size)
-        return size * np.log(2.0) + reduce_sum(log(matrix_diag_part(x)) * weights, -1)
+        diagonal = matrix_diag_part(x)
+        positive = "Diagonal must be positive"
+        return self._log_det_of(
+            self._square(x, lambda: assert_positive(diagonal, message=positive))
+        )
+
+    def _log_det_of(self, x: Any) -> Any:
+        diagonal = matrix_diag_part(x)
+        size = broadcasting.size_of(diagonal, -1)
+        counts = cast(array.range_(size, 0, -1), x.dtype.base_dtype)
+        found = cast(size, x.dtype.base_dtype) * np.log(2.0) + reduce_sum(
+            log(diagonal) * counts, -1
+        )
+        if x.get_shape().ndims is not None:
+            found.set_shape(x.get_shape()[:-2])
+        return found
 
 
 class MatrixInverseTriL(_OfMatrices):
@@ -176,15 +248,31 @@ class MatrixInverseTriL(_OfMatrices):
     def __init__(self, validate_args: bool = False, name: str = "matrix_inverse_tril") -> None:
         super().__init__(validate_args, name)
 
-    def _forward(self, x: TensorLike) -> Any:
+    def _invertible(self, x: Any) -> Any:
+        if not self._validate_args:
+            return x
+        diagonal = matrix_diag_part(x)
+        zeros = array.zeros_like(diagonal)
+        above = matrix_band_part(matrix_set_diag(x, zeros), 0, -1)
+        lower = "Input must be lower triangular."
+        nonzero = "Input must have all diagonal entries nonzero."
+        return self._square(
+            x,
+            lambda: assert_equal(above, array.zeros_like(above), message=lower),
+            lambda: assert_none_equal(diagonal, zeros, message=nonzero),
+        )
+
+    def _forward(self, x: Any) -> Any:
+        x = self._invertible(x)
         shape = array.shape(x)
-        identity = eye(shape[-1], batch_shape=shape[:-2], dtype=convert_to_tensor(x).dtype)
+        identity = eye(shape[-1], batch_shape=shape[:-2], dtype=x.dtype)
         return matrix_triangular_solve(x, identity, lower=True)
 
     def _inverse(self, y: TensorLike) -> Any:
         return self._forward(y)
 
     def _forward_log_det_jacobian(self, x: Any) -> Any:
+        x = self._invertible(x)
         size = cast(array.shape(x)[-1], x.dtype)
         return -2.0 * size * reduce_sum(log(abs_(matrix_diag_part(x))), -1)
 
@@ -232,35 +320,3 @@ class ScaleTriL(Chain):
         super().__init__(
             [TransformDiagonal(diagonal), FillTriangular()], validate_args=validate_args, name=name
         )
-        self._forward_min_event_ndims = 1  # vectors go in
-
-    def _log_det(self, x: Any, y: Any) -> Any:
-        diagonal, fill = self._bijectors
-        return diagonal._log_det(None if x is None else fill.forward(x), y)
-
-
-class AffineLinearOperator(MatrixAndShift):
-    """``y = scale @ x + shift`` for vectors x, with ``scale`` a `tf.linalg.LinearOperator`."""
-
-    def __init__(
-        self,
-        shift: Any = None,
-        scale: Any = None,
-        event_ndims: int = 1,
-        validate_args: bool = False,
-        name: str = "affine_linear_operator",
-    ) -> None:
-        self._shift = None if shift is None else convert_to_tensor(shift, name="shift")
-        self._scale = scale
-        super().__init__(
-            forward_min_event_ndims=1,
-            is_constant_jacobian=True,
-            validate_args=validate_args,
-            dtype=None if scale is None else scale.dtype,
-            name=name,
-        )
-
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
-        if self._scale is None:
-            return convert_to_tensor(0.0, x.dtype)
-        return self._scale.log_abs_determinant()

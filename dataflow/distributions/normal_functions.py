@@ -38,6 +38,12 @@ def ndtri(p: Any, name: str = "ndtri") -> Any:
     return _ndtri(_float(p), name=name)
 
 
+def erfinv(x: TensorLike, name: str = "erfinv") -> Any:
+    """The inverse of `tf.math.erf`, element by element; float32 or float64."""
+    with name_scope(name):
+        return ndtri((_float(x) + 1.0) / 2.0) / math.sqrt(2.0)
+
+
 def log_ndtr(x: Any, series_order: int = 3, name: str = "log_ndtr") -> Any:
     """``log(ndtr(x))`` without underflow, element by element; float32 or float64.
 

@@ -56,7 +56,9 @@ def logits_and_probs(
         checks = [assert_non_negative(tensor, message="probs must not be negative")]
         if multidimensional:
             total = reduce_sum(tensor, -1)
-            checks.append(assert_near(total, array.ones_like(total), message="probs must sum to 1"))
+            checks.append(
+                assert_near(total, array.ones_like(total), message="probs does not sum to 1.")
+            )
         else:
             checks.append(
                 assert_less_equal(tensor, one, message="probs has components greater than 1.")

@@ -5,17 +5,22 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from dataflow import dtypes
 from dataflow.distributions.location_scale import Normal
+from dataflow.dtypes import DType
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.casts import cast
+from dataflow.ops.complex_numbers import conj, real
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.initializers import zeros_initializer
-from dataflow.ops.math import abs_, exp, is_inf, log, log1p, sign, sqrt, square
-from dataflow.ops.reduce import reduce_logsumexp, reduce_max, reduce_sum
+from dataflow.ops.math import abs_, exp, is_inf, log, log1p, minimum, sign, sqrt, square
+from dataflow.ops.reduce import reduce_logsumexp, reduce_max, reduce_mean, reduce_sum
+from dataflow.ops.spectral import fft, ifft
 from dataflow.ops.state import assign_add, assign_sub
+from dataflow.ops.tensor_values import constant_value
 from dataflow.ops.variable_scope import get_variable, variable_scope
 
 
@@ -164,3 +169,52 @@ def normal_conjugates_known_scale_predictive(
     """What the next observation will be; see `normal_conjugates_known_scale_posterior`."""
     loc, variance = _known_scale(prior, scale, s, n)
     return Normal(loc, sqrt(variance + square(convert_to_tensor(scale, variance.dtype))))
+
+
+def auto_correlation(
+    x: TensorLike,
+    axis: int = -1,
+    max_lags: Any = None,
+    center: bool = True,
+    normalize: bool = True,
+    name: str = "auto_correlation",
+) -> Any:
+    """How much ``x`` along ``axis`` is like itself, moved on by 0, 1, ... ``max_lags`` places.
+
+    Of each lag the mean of ``x[i] conj(x[i + lag])``, by a Fourier transform; with ``center`` the mean of x
+    is taken off first, and with ``normalize`` all are divided by that of lag 0. Without ``max_lags`` there are
+    as many lags as values. The axis is as long as there are lags; dtype and the other axes are those of ``x``.
+    """
+    with name_scope(name):
+        x = convert_to_tensor(x, name="x")
+        rank = array.rank(x)
+        order = array.range_(rank)
+        place = convert_to_tensor(axis) % rank
+        last = array.concat([order[:place], order[place + 1 :], [place]], 0)
+        back = array.concat([order[:place], [rank - 1], order[place : rank - 1]], 0)
+        rows = array.transpose(x, last)
+        if center:
+            rows = rows - reduce_mean(rows, -1, keepdims=True)
+        length = array.shape(rows)[-1]
+        lags = length - 1 if max_lags is None else minimum(convert_to_tensor(max_lags), length - 1)
+        # Zeros behind, as many as values: no lag goes round to the other end.
+        wide = rows if rows.dtype.is_complex else cast(rows, _complex_of(rows.dtype))
+        padded = array.concat([wide, array.zeros_like(wide)], -1)
+        spectrum = fft(padded)
+        total = ifft(spectrum * conj(spectrum))[..., : lags + 1]
+        sums = total if x.dtype.is_complex else cast(real(total), x.dtype)
+        counts = cast(length - array.range_(lags + 1), x.dtype)
+        found = sums / counts
+        if normalize:
+            found = found / found[..., :1]
+        found = array.transpose(found, back)
+        if x.dims is not None:
+            dims = list(x.dims)
+            known = constant_value(lags)
+            dims[axis] = None if known is None else int(known) + 1
+            found.set_shape(dims)
+        return found
+
+
+def _complex_of(dtype: DType) -> DType:
+    return dtypes.complex128 if dtype.base_dtype == dtypes.float64 else dtypes.complex64

@@ -149,7 +149,7 @@ def matrix_triangular_solve_with_broadcast(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
     """x with ``matrix @ x = rhs`` for the lower or upper triangle of ``matrix``; stacks broadcast."""
-    with name_scope(name or "MatrixTriangularSolve"):
+    with name_scope(name or "MatrixTriangularSolveWithBroadcast"):
         matrix, rhs = broadcast_matrix_batch_dims([matrix, rhs])
         return matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint)
 

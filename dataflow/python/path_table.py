@@ -89,11 +89,14 @@ python.ops.losses.{losses losses_impl loss_reduction util} : losses
 python.ops.{rnn rnn_cell rnn_cell_impl rnn_cell_wrapper_impl} : rnn.cells nn rnn.linear python.private
 python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq gradient_checker
 python.ops.distributions.kullback_leibler : distributions distributions.kullback_leibler
-python.ops.distributions.{distribution distributions util} : distributions
+python.ops.distributions.{distribution distributions} : distributions
+python.ops.distributions.util : python.distribution_parts python.distribution_checks contrib.distributions
 python.ops.distributions.{normal bernoulli beta categorical dirichlet exponential} : contrib.distributions
 python.ops.distributions.{gamma laplace multinomial student_t uniform} : contrib.distributions
 python.ops.distributions.{dirichlet_multinomial transformed_distribution} : contrib.distributions
-python.ops.distributions.{bijector bijector_impl} : contrib.distributions distributions.bijectors
+python.ops.distributions.{bijector bijector_impl identity_bijector} : contrib.distributions distributions.bijectors
+python.ops.distributions.bijector_test_util : python.bijector_tests
+python.ops.distributions.special_math : distributions.normal_functions contrib.distributions tf
 python.training.training_util : train python.global_steps
 python.training.{training optimizer adam adagrad adadelta ftrl momentum} : train
 python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_descent} : train
@@ -277,14 +280,30 @@ contrib.cudnn_rnn.python.ops.cudnn_rnn_ops : contrib.cudnn_rnn
 contrib.cudnn_rnn.python.layers.cudnn_rnn : contrib.cudnn_rnn
 contrib.distributions.python.ops.{distribution normal categorical bernoulli} : contrib.distributions
 contrib.distributions.python.ops.{autoregressive batch_reshape binomial cauchy chi2} : contrib.distributions
-contrib.distributions.python.ops.{deterministic geometric half_normal independent} : contrib.distributions
+contrib.distributions.python.ops.{conditional_distribution deterministic geometric} : contrib.distributions
+contrib.distributions.python.ops.{conditional_transformed_distribution gumbel} : contrib.distributions
+contrib.distributions.python.ops.{half_normal independent kumaraswamy sinh_arcsinh} : contrib.distributions
 contrib.distributions.python.ops.{inverse_gamma logistic mixture mixture_same_family} : contrib.distributions
+contrib.distributions.python.ops.{moving_stats normal_conjugate_posteriors} : contrib.distributions
 contrib.distributions.python.ops.{mvn_diag mvn_tril mvn_full_covariance negative_binomial} : contrib.distributions
+contrib.distributions.python.ops.{mvn_diag_plus_low_rank mvn_linear_operator} : contrib.distributions
 contrib.distributions.python.ops.{onehot_categorical poisson quantized_distribution} : contrib.distributions
 contrib.distributions.python.ops.{relaxed_bernoulli relaxed_onehot_categorical wishart} : contrib.distributions
+contrib.distributions.python.ops.{sample_stats seed_stream vector_exponential_diag} : contrib.distributions
+contrib.distributions.python.ops.{vector_laplace_diag vector_exponential_linear_operator} : contrib.distributions
+contrib.distributions.python.ops.vector_laplace_linear_operator : contrib.distributions
+contrib.distributions.python.ops.distribution_util : distributions.operator_scales contrib.distributions python.distribution_parts
 contrib.distributions.python.ops.bijectors : distributions.bijectors
-contrib.distributions.python.ops.bijectors.{affine chain exp identity invert} : distributions.bijectors
-contrib.distributions.python.ops.bijectors.{sigmoid softplus} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{absolute_value affine affine_scalar} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{affine_linear_operator batch_normalization} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{chain cholesky_outer_product exp identity} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{conditional_bijector fill_triangular} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{gumbel inline invert kumaraswamy ordered} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{matrix_inverse_tril permute power_transform} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{real_nvp reshape scale_tril sigmoid softplus} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{sinh_arcsinh softmax_centered softsign} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{square transform_diagonal weibull} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.masked_autoregressive : distributions.bijectors python.distribution_parts
 contrib.estimator.python.estimator.{extenders head multi_head dnn linear early_stopping} : contrib.estimator estimator.extenders python.heads
 contrib.estimator.python.estimator.rnn : contrib.estimator estimator.recurrent
 contrib.staging.python.ops.data_flow_ops : contrib.staging
