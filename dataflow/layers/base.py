@@ -80,7 +80,9 @@ class InputSpec:
             advice = f". Reshape it to {wanted} first, with tf.reshape." if wanted else ""
             self._refuse(layer, f"ndim={self.ndim}, found ndim={rank}. {found}{advice}")
         if self.min_ndim is not None and rank < self.min_ndim:
-            self._refuse(layer, f"min_ndim={self.min_ndim}, found ndim={rank}. {found}")
+            wanted = _AXES.get(self.min_ndim)
+            advice = f". Reshape it to {wanted} first, with tf.reshape." if wanted else ""
+            self._refuse(layer, f"min_ndim={self.min_ndim}, found ndim={rank}. {found}{advice}")
         if self.max_ndim is not None and rank > self.max_ndim:
             self._refuse(layer, f"max_ndim={self.max_ndim}, found ndim={rank}. {found}")
         for axis, size in self.axes.items():

@@ -395,7 +395,11 @@ class BaseSession:
 
     def check_open(self) -> None:
         if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
+            raise RuntimeError(
+                "Attempted to use a closed Session.\n  It ended with its `with` block, or with close(), and its "
+                "variables with it. Run this inside the block, or make a new session, tf.Session(), and "
+                "initialize or restore the variables there."
+            )
 
     def close(self) -> None:
         """Frees what the session holds; runs that wait, or are in a loop, end with `CancelledError`."""

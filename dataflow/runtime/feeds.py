@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -207,11 +207,26 @@ def _no_text(tensor: Tensor, value: object) -> TypeError:
     )
 
 
+def _advice_for(shape: tuple[int, ...], dims: Sequence[int | None]) -> str:
+    """What is wrong with the shape of a value, and what to do about it."""
+    if len(dims) == len(shape) + 1:
+        return "\n  Did you forget the batch dimension? Try value[np.newaxis]."
+    if len(dims) != len(shape):
+        return f"\n  The value has {len(shape)} axes where {len(dims)} are needed: np.reshape makes them."
+    wrong = [
+        i for i, (got, dim) in enumerate(zip(shape, dims, strict=True)) if dim not in (got, None)
+    ]
+    told = " and ".join(f"axis {i} is {shape[i]} long and must be {dims[i]}" for i in wrong)
+    if all(dim in (got, None) for got, dim in zip(reversed(shape), dims, strict=True)):
+        return f"\n  In the value {told}. Transposed it would fit: value.T."
+    return (
+        f"\n  In the value {told}. Feed another value, or make the placeholder with another shape."
+    )
+
+
 def _wrong_shape(tensor: Tensor, shape: tuple[int, ...]) -> None:
     text = shapes.format_dims(tensor.dims)
-    advice = ""
-    if tensor.dims is not None and len(tensor.dims) == len(shape) + 1:
-        advice = "\n  Did you forget the batch dimension? Try value[np.newaxis]."
+    advice = "" if tensor.dims is None else _advice_for(shape, tensor.dims)
     raise ValueError(
         f"Cannot feed value of shape {shape} for Tensor {tensor.name!r}, which has shape {text!r}"
         f"{advice}\n  built at {tensor.op.built_at}"

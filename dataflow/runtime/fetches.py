@@ -56,13 +56,16 @@ class FetchPlan:
         self.operations: list[Operation] = []
         self._graph = graph
         self._session = session
+        self._fetches = fetches
         self._positions: dict[Tensor, int] = {}
         self.rebuild: Callable[[list[Any]], Any] = self._compile(fetches)
         self.names = [t.name for t in self.tensors] + [o.name for o in self.operations]
 
     def _compile(self, fetch: Any) -> Callable[[list[Any]], Any]:
         if fetch is None:
-            raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}")
+            raise TypeError(
+                f"Fetch argument {fetch!r} has invalid type {type(fetch)}{_why_none(self._fetches)}"
+            )
         if isinstance(fetch, Mapping):
             keys = list(fetch)
             parts = [self._compile(f) for f in fetch.values()]
@@ -133,6 +136,30 @@ def _hint_for(fetch: Any) -> str:
         "\n  This is a value, not a node of the graph. Was a run's result given the node's name, as in "
         "`loss = sess.run(loss)`? Give it another name, and build the graph again."
     )
+
+
+def _why_none(fetches: Any) -> str:
+    """Where in the fetches None stands, and how it may have come there."""
+    path = _path_to_none(fetches) or ""
+    return (
+        f"\n  fetches{path} is None. tf.gradients gives None for what the loss does not depend on, and a "
+        "function without `return` gives None, as print does. Fetch a tensor or an operation."
+    )
+
+
+def _path_to_none(part: Any) -> str | None:
+    """How to come from ``part`` to the None in it, as ``[1]['loss']``; None where there is none."""
+    if part is None:
+        return ""
+    pairs: Any = ()
+    if isinstance(part, Mapping):
+        pairs = part.items()
+    elif isinstance(part, (list, tuple)):
+        pairs = enumerate(part)
+    for key, inner in pairs:
+        if (path := _path_to_none(inner)) is not None:
+            return f"[{key!r}]{path}"
+    return None
 
 
 def _nothing(values: list[Any]) -> None:

@@ -302,9 +302,17 @@ def test_the_picture_fits_900_pixels_and_a_narrow_page(chromium: Browser) -> Non
     page = shown(chromium, ClusterView(tf.train.ClusterSpec(spec)))
     box = page.page.locator(".df-cluster-view").bounding_box()
     assert box is not None and box["height"] <= 900
-    page.page.set_viewport_size({"width": 500, "height": 800})
-    narrow = page.page.locator(".df-cv-svg").bounding_box()
-    assert narrow is not None and narrow["width"] <= 500
+    page.page.set_viewport_size({"width": 560, "height": 800})
+    # Its words stay as large as can be read: it is scrolled, the page is not, and begins with the server.
+    places = page.page.evaluate(
+        """() => { const svg = document.querySelector(".df-cv-svg"), b = svg.getBoundingClientRect();
+          const text = svg.querySelector(".df-detail"), k = b.width / svg.viewBox.baseVal.width;
+          const server = svg.querySelector(".df-cv-ps").getBoundingClientRect();
+          return { size: k * parseFloat(getComputedStyle(text).fontSize), server: server.right,
+            page: document.documentElement.scrollWidth, scrolled: svg.parentElement.scrollWidth }; }"""
+    )
+    assert places["size"] >= 8.5 and places["server"] <= 560
+    assert places["page"] <= 560 < places["scrolled"]
     page.close()
 
 

@@ -128,3 +128,43 @@ def test_a_fetched_value_is_told_from_a_node(value: Any) -> None:
         with pytest.raises(TypeError, match="has invalid type") as e:
             session.run([None])
         assert "sess.run(loss)" not in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("wrap", "place"),
+    [
+        (lambda t: None, "fetches is None"),
+        (lambda t: [t, None], "fetches[1] is None"),
+        (lambda t: {"a": t, "b": (t, [None])}, "fetches['b'][1][0] is None"),
+    ],
+)
+def test_none_among_the_fetches_is_found(wrap: Any, place: str) -> None:
+    with tf.Session() as session, pytest.raises(TypeError) as e:
+        session.run(wrap(tf.constant(1.0)))
+    assert str(e.value).startswith("Fetch argument None has invalid type <class 'NoneType'>\n")
+    assert place in str(e.value) and "tf.gradients gives None" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "told"),
+    [
+        ((4, 5), "axis 1 is 5 long and must be 3. Feed another value"),
+        ((3, 4), "Transposed it would fit: value.T"),
+        ((3,), "Did you forget the batch dimension"),
+        ((1, 4, 3), "3 axes where 2 are needed"),
+    ],
+)
+def test_a_wrong_shape_says_what_to_do(shape: tuple[int, ...], told: str) -> None:
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    with tf.Session() as session, pytest.raises(ValueError, match="Cannot feed value") as e:
+        session.run(x + 1.0, {x: np.zeros(shape)})
+    assert told in str(e.value) and "built at" in str(e.value)
+
+
+def test_a_session_that_has_ended_says_how_it_ended() -> None:
+    a = tf.constant(1.0)
+    with tf.Session() as session:
+        pass
+    with pytest.raises(RuntimeError, match="Attempted to use a closed Session") as e:
+        session.run(a)
+    assert "`with` block" in str(e.value) and "tf.Session()" in str(e.value)

@@ -49,8 +49,16 @@ test("finding goes round", () => {
 
 test("sentences", () => {
   assert.equal(history.sentence(0), "The graph as it was built: 6 nodes. 3 steps to come.");
-  assert.equal(history.sentence(1), "Step 1 of 3: what no fetch needs -> nothing. 1 node goes, no nodes are new, no nodes are rewired, 5 left.");
-  assert.equal(history.sentence(3), "Step 3 of 3, at far:0 and 1 more: Neg . Exp -> one kernel. 2 nodes go, 1 node is new, no nodes are rewired, 2 left.");
+  assert.equal(history.sentence(1), "Step 1 of 3: what no fetch needs -> nothing. 1 node goes, 5 left.");
+  assert.equal(history.sentence(3), "Step 3 of 3, at far:0 and 1 more: Neg . Exp -> one kernel. 2 nodes go, 1 node is new, 2 left.");
+});
+
+test("pruning saves nothing against a run: it says what does not run", () => {
+  assert.equal(history.savedWords(1), "1 node, of which 1 would compute something, are not run at all.");
+  assert.equal(history.savedWords(2), "Saves 1 op and 4 B of values in each run.");
+  const whole = new RewriteHistory([node("x", "Neg")], [{ ...steps[0], removed: [] }]);
+  assert.equal(whole.savedWords(1), "Every node of the graph is needed.");
+  assert.match(whole.sentence(1), /\. Nothing changes\.$/);
 });
 
 test("what a rewrite saves: ops that compute, and the bytes of their values", () => {

@@ -9,7 +9,7 @@ import { MORPH_MS, morph, seenIn } from "../shared/morph.js";
 import { GraphPane, layoutNote } from "../shared/graph_canvas.js";
 import { Playback } from "../shared/playback.js";
 import { RewriteHistory } from "../shared/rewrites.js";
-import { bytes, seconds } from "../shared/values.js";
+import { seconds } from "../shared/values.js";
 import { guarded, menu } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 
@@ -166,7 +166,7 @@ class RewriteView {
     frame.element.dataset.step = String(position);
     this.rule.textContent = step ? `${step.rule.replaceAll("_", " ")}${step.at ? `, at ${step.at}` : ""}` : "";
     this.equation.textContent = step ? step.equation : "The graph as it was built";
-    this.saved.textContent = step ? savedWords(history.saves(position)) : "";
+    this.saved.textContent = step ? history.savedWords(position) : "";
     this.measure();
     this.kernel.hidden = !step?.kernel;
     if (step?.kernel) {
@@ -249,15 +249,6 @@ class RewriteView {
     const first = [...pane.classes.keys()][0];
     if (first) pane.reveal(first);
   }
-}
-
-/** What a rewrite saves in each run, in words. */
-function savedWords({ ops, size }) {
-  const parts = [];
-  if (ops > 0) parts.push(plural(ops, "op"));
-  if (size > 0) parts.push(`${bytes(size)} of values`);
-  if (parts.length) return `Saves ${parts.join(" and ")} in each run.`;
-  return ops < 0 ? `Costs ${plural(-ops, "op")} more.` : "As many ops as before, of a cheaper kind.";
 }
 
 /** What was measured of a rewrite, in words; seconds as the kernel sends them. */

@@ -3,6 +3,7 @@
 import { GraphModel, parseInput } from "./graph.js";
 import { plural } from "./dom.js";
 import { staticBytes } from "./palette.js";
+import { bytes } from "./values.js";
 
 const FREE = new Set(["Const", "Placeholder", "PlaceholderWithDefault", "Variable", "VariableV2", "VarHandleOp", "NoOp", "Identity"]);
 
@@ -47,6 +48,19 @@ export class RewriteHistory {
       }
     }
     return { before: new GraphModel([...before.values()]), after: new GraphModel([...after.values()]), gone, added, rewired, near };
+  }
+
+  /** What step `position` saves in each run, in words. */
+  savedWords(position) {
+    const { ops, size } = this.saves(position);
+    const step = this.steps[position - 1];
+    // Pruning is no rewrite: what no fetch needs is not run without it either.
+    if (step.rule === "pruning") return step.removed.length ? `${plural(step.removed.length, "node")}, of which ${ops} would compute something, are not run at all.` : "Every node of the graph is needed.";
+    const parts = [];
+    if (ops > 0) parts.push(plural(ops, "op"));
+    if (size > 0) parts.push(`${bytes(size)} of values`);
+    if (parts.length) return `Saves ${parts.join(" and ")} in each run.`;
+    return ops < 0 ? `Costs ${plural(-ops, "op")} more.` : "As many ops as before, of a cheaper kind.";
   }
 
   /** What step `position` saves in each run: ops that compute something, and the bytes of their outputs where sizes are known. */
@@ -95,11 +109,11 @@ export class RewriteHistory {
     const { gone, added, rewired } = this.change(position);
     const place = step.at ? `, at ${step.at}${step.num_hits > 1 ? ` and ${step.num_hits - 1} more` : ""}` : "";
     const parts = [
-      gone.size ? plural(gone.size, "node goes", "nodes go") : "no nodes go",
-      added.size ? plural(added.size, "node is new", "nodes are new") : "no nodes are new",
-      rewired.size ? plural(rewired.size, "node is rewired", "nodes are rewired") : "no nodes are rewired",
-      `${count} left`,
-    ];
+      gone.size && plural(gone.size, "node goes", "nodes go"),
+      added.size && plural(added.size, "node is new", "nodes are new"),
+      rewired.size && plural(rewired.size, "node is rewired", "nodes are rewired"),
+    ].filter(Boolean);
+    parts.push(parts.length ? `${count} left` : "Nothing changes");
     return `Step ${position} of ${this.steps.length}${place}: ${step.equation.replace(/\.$/, "")}. ${parts.join(", ")}.`;
   }
 }

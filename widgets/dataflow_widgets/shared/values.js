@@ -28,6 +28,7 @@ export function bytes(count) {
 
 export function seconds(value) {
   if (value === null || value === undefined) return "";
+  if (value > 0 && value < 5e-7) return "< 1 µs";
   if (value < 1e-3) return `${(value * 1e6).toFixed(0)} µs`;
   if (value < 1) return `${(value * 1e3).toFixed(2)} ms`;
   return `${value.toFixed(2)} s`;
