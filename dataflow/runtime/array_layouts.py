@@ -32,11 +32,11 @@ class Layout(NamedTuple):
     is_scalar: bool
 
     @classmethod
-    def of(cls, x: Any) -> Layout | None:
+    def of(cls, x: Any, may_be_empty: bool = False) -> Layout | None:
         """The layout of a value; ``None`` for what is no small array of numbers."""
         if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind not in "biuf":
             return None
-        if not 0 < x.size <= MOST_ELEMENTS or not x.dtype.isnative:
+        if x.size > MOST_ELEMENTS or not (x.size or may_be_empty) or not x.dtype.isnative:
             return None
         usual = contiguous_strides(x.shape, x.dtype)
         strides = [s if n > 1 else u for n, s, u in zip(x.shape, x.strides, usual, strict=True)]

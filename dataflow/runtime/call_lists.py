@@ -142,8 +142,8 @@ class PlanLists:
 
     def _leaves_alone(self, k: int) -> bool:
         line, recorded = self.lines[k], self.recorded.get(k)
-        if line.op is None:
-            return False
+        if line.op is None or any(self.generated.reused.get(n) in line.reads for n in line.sets):
+            return False  # a result in the same memory may be kept
         if recorded is not None and recorded.views:
             return all(map(self.is_left_alone, line.sets))
         return keeps_nothing(line.op)

@@ -12,19 +12,21 @@ where the second function is those lines as they were, for the case that an arra
 Values that nobody keeps stay in buffers of the list's own; what others keep gets a new array in each run.
 
 What is written down must depend on the arrays' layouts alone: recorded are runs whose feeds have the same ones, and
-lines whose results have others only if their inputs, or constants, do. Recording is done in steps between runs, so that no run stands still.
+lines whose results have others only if their inputs, or constants, do. What is computed from shapes alone is as good
+as a constant: a list that takes such a value compares it with the one that it was written for. Recording is done in steps between runs, so that no run stands still.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
 
 from dataflow.capabilities import MACHINE_CODE
 from dataflow.dtypes import variant
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit.call_list_code import is_available
 from dataflow.rewrites.gradual import Gradual, Steps
 from dataflow.runtime.array_layouts import Layout
@@ -36,7 +38,9 @@ from dataflow.runtime.recorded_line import (
     Trial,
     is_constant,
     kernel_of,
+    lines_of_shapes,
     parts_among,
+    same_numbers,
     views_among,
 )
 
@@ -55,6 +59,8 @@ _MOST_MISSES = 3
 _SAVED_MICROSECONDS, _LEAST_PART = 3.0, 0.04
 #: The fewest lines that are recorded.
 _FEWEST_LINES = 3
+#: The most elements of a value that depends on shapes alone and is written down, as shapes are.
+_MOST_NUMBERS = 32
 
 
 def begin(generated: GeneratedPlan, use: Callable[[Any], None]) -> Callable[..., Any] | None:
@@ -81,14 +87,15 @@ def _recorder_of(generated: GeneratedPlan, use: Callable[[Any], None]) -> Record
     from dataflow.kernels.jit.call_writers import can_be_written
 
     scope = generated.function.__globals__
+    of_shapes = lines_of_shapes(generated.lines)
     candidates = {}
     for i, line in enumerate(generated.lines):
         op = line.op
         if op is None or not line.operands or not line.sets or "_" in line.sets:
             continue
-        if op.op_def.stateful or not can_be_written(op.type, kernel_of(line, scope)):
+        if op.op_def.stateful or "out=" in line.text:
             continue
-        if any(name in generated.reused for name in line.sets) or "out=" in line.text:
+        if i not in of_shapes and not can_be_written(op.type, kernel_of(line, scope)):
             continue
         candidates[i] = [
             f"{text}.matrix" if tensor.dtype is variant else text  # a packed one
@@ -100,21 +107,27 @@ def _recorder_of(generated: GeneratedPlan, use: Callable[[Any], None]) -> Record
     saved = _SAVED_MICROSECONDS * sum("(" in generated.lines[i].text for i in candidates)
     if saved < _LEAST_PART * others:
         return None
-    return Recorder(generated, candidates, use)
+    return Recorder(generated, candidates, of_shapes, use)
 
 
 class Recorder:
     """Records the lines of one plan, and writes the plan with lists when all have been tried."""
 
     def __init__(
-        self, generated: GeneratedPlan, candidates: dict[int, list[str]], use: Callable[[Any], None]
+        self,
+        generated: GeneratedPlan,
+        candidates: dict[int, list[str]],
+        of_shapes: Container[int],
+        use: Callable[[Any], None],
     ) -> None:
         self._generated, self._use = generated, use
         self._lines = generated.lines
-        self._operands = candidates
+        self._operands, self._of_shapes = candidates, of_shapes
         self._scope = generated.function.__globals__
         self._recorded: dict[int, Recorded | None] = {}
         self._known: dict[Any, Recorded | None] = {}
+        #: The values that depend on shapes alone, by local.
+        self._numbers: dict[str, Array] = {}
         self._runs_before = max(RUNS_BEFORE_RECORDING, _RUNS_TIMES_LINES // len(candidates))
         self._per_run = max(_LEAST_PER_RUN, len(candidates) // _RUNS_OF_RECORDING)
         self._runs, self._left, self._waits = RUNS_BEFORE_RECORDING, 0, 0
@@ -162,6 +175,7 @@ class Recorder:
             return False
         self._feeds, self._misses = feeds, 0
         self._recorded.clear()
+        self._numbers.clear()
         return True
 
     def _run_with_notes(self, *arguments: Any) -> Any:
@@ -221,28 +235,47 @@ class Recorder:
         line, op = self._lines[i], self._lines[i].op
         assert op is not None
         operands = self._operands[i]
-        constants = frozenset(k for k, text in enumerate(operands) if is_constant(text))
         inputs = [getattr(x, "matrix", x) for x in inputs]
-        given = tuple(Layout.of(x) for x in inputs)
-        made = tuple(Layout.of(x) for x in results)
+        numbers = self._numbers_among(operands, inputs)
+        constants = frozenset(k for k, text in enumerate(operands) if is_constant(text)) | set(
+            numbers
+        )
+        is_of_shapes = i in self._of_shapes and (
+            op.op_def.shape_only or len(constants) == len(inputs)
+        )
+        given = tuple(Layout.of(x, k in constants) for k, x in enumerate(inputs))
+        made = tuple(Layout.of(x, is_of_shapes) for x in results)
         if None in made or any(x is None and k not in constants for k, x in enumerate(given)):
             return None
         found: tuple[Layout, ...] = made  # type: ignore[assignment]
-        views = views_among(inputs, results, constants)
+        if is_of_shapes and all(x.size <= _MOST_NUMBERS for x in results):
+            values = tuple(x if isinstance(x, np.generic) else np.array(x) for x in results)
+            self._numbers.update(zip(line.sets, map(np.asarray, values), strict=True))
+            return Recorded(given, found, constants=values, numbers=numbers)
+        overwrites = any(name in self._generated.reused for name in line.sets)
+        views = None if overwrites else views_among(inputs, results, constants)
         if views is not None:
-            return Recorded(given, found, views=views)
-        if op.op_def.shape_only:
-            return Recorded(given, found, constants=tuple(np.array(x) for x in results))
+            return Recorded(given, found, views=views, numbers=numbers)
         parts = parts_among(results, found)
         if parts is None:
             return None
-        values = tuple(np.asarray(inputs[k]).tobytes() for k in sorted(constants))
+        known = tuple((k, np.asarray(inputs[k]).tobytes()) for k in sorted(constants))
         attrs = [(k, v) for k, v in sorted(op.attrs.items()) if not k.startswith("_")]
-        key = (op.type, repr(attrs), given, found, values)
+        key = (op.type, repr(attrs), given, found, known, tuple(numbers))
         if key not in self._known:
-            trial = Trial(line, operands, constants, given, found, parts, self._scope)
-            self._known[key] = trial.find(inputs, results)
+            trial = Trial(line, operands, constants, given, found, parts, self._scope, overwrites)
+            made_by = trial.find(inputs, results)
+            self._known[key] = made_by and made_by._replace(numbers=numbers)
         return self._known[key]
+
+    def _numbers_among(self, operands: Sequence[str], inputs: Sequence[Any]) -> dict[int, Array]:
+        """The inputs that depend on shapes alone, with their values."""
+        found = {}
+        for k, text in enumerate(operands):
+            number = self._numbers.get(text)
+            if number is not None and same_numbers(number, np.asarray(inputs[k])):
+                found[k] = number
+        return found
 
     # ---- lists
 

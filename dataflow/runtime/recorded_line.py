@@ -11,6 +11,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit.compiler import address_of
+from dataflow.rewrites.effects import can_merge
 from dataflow.runtime.array_layouts import (
     Layout,
     array_at,
@@ -38,7 +39,8 @@ class Recorded(NamedTuple):
 
     ``views`` are, for a line that computes nothing, (number of the input, offset, layout) of each
     result; ``constants`` its values, where they depend on shapes alone; otherwise ``variant`` is the way its kernel
-    is written, and ``parts`` (number of another, offset) of each result that lies in another one.
+    is written, and ``parts`` (number of another, offset) of each result that lies in another one. ``numbers`` are the
+    values of inputs that depend on shapes alone, as where a slice ends: the rest holds for these.
     """
 
     inputs: tuple[Layout | None, ...]
@@ -46,7 +48,13 @@ class Recorded(NamedTuple):
     variant: int = 0
     parts: dict[int, tuple[int, int]] = {}
     views: tuple[tuple[int, int], ...] = ()
-    constants: tuple[Array, ...] = ()
+    constants: tuple[Any, ...] = ()
+    numbers: dict[int, Array] = {}
+
+
+def same_numbers(a: Array, b: Array) -> bool:
+    """Whether two small arrays, or scalars, are the same."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def parts_among(
@@ -108,8 +116,10 @@ class Trial:
         made: tuple[Layout, ...],
         parts: dict[int, tuple[int, int]],
         scope: dict[str, Any],
+        overwrites: bool = False,
     ) -> None:
         assert line.op is not None
+        self._overwrites = overwrites
         self._op, self._operands, self._constants = line.op, operands, constants
         self._given, self._made, self._parts, self._scope = given, made, parts, scope
         self._call = compile(line.text.partition(" = ")[2], "<line>", "eval")
@@ -123,14 +133,16 @@ class Trial:
             self._written(0, [np.asarray(x) for x in inputs])
         except CannotWrite:
             pass  # there may be other ways; a loop that is being compiled ends it here
-        cases = [([np.asarray(x) for x in inputs], [np.asarray(x) for x in results])]
+        cases = []
+        if not self._overwrites:
+            cases.append(([np.asarray(x) for x in inputs], [np.asarray(x) for x in results]))
         for special in (False, True):
             for number in range(self._num_cases()):
-                numbers = [self._stand_in(k, x, number, special) for k, x in enumerate(inputs)]
                 try:
-                    cases.append((numbers, self._by_kernel(numbers)))
+                    wanted = self._by_kernel(self._stand_ins(inputs, number, special))
                 except Exception:  # the kernel takes no such numbers
                     return None
+                cases.append((self._stand_ins(inputs, number, special), wanted))
         for variant in range(_MOST_VARIANTS):
             try:
                 written = self._written(variant, cases[0][0])
@@ -146,6 +158,9 @@ class Trial:
         work = sum(_ONE_ARRAY + math.prod(x.shape) for x in self._given if x is not None)
         return max(4, min(-(-_FEWEST_RESULTS // results), _MOST_WORK // max(1, work)))
 
+    def _stand_ins(self, inputs: list[Any], number: int, special: bool) -> list[Any]:
+        return [self._stand_in(k, x, number, special) for k, x in enumerate(inputs)]
+
     def _stand_in(self, k: int, x: Any, number: int, special: bool) -> Any:
         layout = self._given[k]
         if k in self._constants or layout is None:
@@ -155,7 +170,7 @@ class Trial:
     def _by_kernel(self, numbers: list[Any]) -> list[Array]:
         names: dict[str, Any] = {}
         for k, text in enumerate(self._operands):
-            if k in self._constants:
+            if is_constant(text):
                 continue
             layout, x = self._given[k], numbers[k]
             variable = _VARIABLE.fullmatch(text)
@@ -206,6 +221,20 @@ class Trial:
         if not written.run(*arrays, *whole):
             return False
         return all(same_bits(a, b) for a, b in zip(outputs, wanted, strict=True))
+
+
+def lines_of_shapes(lines: Sequence[Line]) -> frozenset[int]:
+    """The lines whose results depend on constants and shapes alone."""
+    known: set[str] = set()
+    found = set()
+    for i, line in enumerate(lines):
+        op = line.op
+        if op is None or not line.operands or not can_merge(op):
+            continue
+        if op.op_def.shape_only or all(is_constant(x) or x in known for x in line.operands):
+            found.add(i)
+            known.update(line.sets)
+    return frozenset(found)
 
 
 def kernel_of(line: Line, scope: dict[str, Any]) -> Any:

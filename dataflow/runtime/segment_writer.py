@@ -9,7 +9,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array
 from dataflow.runtime.array_layouts import Layout, array_at, example_of
-from dataflow.runtime.recorded_line import Recorded, is_constant, kernel_of
+from dataflow.runtime.recorded_line import Recorded, is_constant, kernel_of, same_numbers
 
 if TYPE_CHECKING:
     from dataflow.kernels.jit.call_list import CallList, CallWriter
@@ -52,17 +52,25 @@ class SegmentWriter:
         #: The local whose memory each value has, where it is the list's own.
         self._root: dict[str, str] = {}
         self._alive: dict[str, int] = {}
+        #: What depends on shapes alone, by expression.
+        self._fixed: dict[str, Array] = {}
 
     def write(self) -> WrittenList | None:
         """The list; ``None`` where nothing would be won."""
         from dataflow.kernels.jit.call_list import CallWriter
         from dataflow.kernels.jit.call_writers import CannotWrite, NotCompiled
 
-        fresh, cut, kept, own_lines = self._escapes()
+        fresh, cut, kept, fixed, own_lines = self._escapes()
         externals = self._externals()
-        examples = {text: example_of(layout) for text, layout in externals.items()}
+        self._fixed = self._fixed_externals(externals)
+        examples = {
+            text: self._fixed[text] if text in self._fixed else example_of(layout)
+            for text, layout in externals.items()
+        }
         given = {n: example_of(self._layout(n)) for n in fresh}
-        w = CallWriter([*examples.values(), *given.values()])
+        w = CallWriter(
+            [*examples.values(), *given.values()], [examples[text] for text in self._fixed]
+        )
         self._values, self._layouts = {**examples, **given}, dict(externals)
         self._alive = dict.fromkeys(kept, 1)
         try:
@@ -79,9 +87,9 @@ class SegmentWriter:
             [not layout.shape for layout in externals.values()],
             [self._layout(n) for n in fresh],
             [(numbers[whole], offset, self._layout(n)) for n, (whole, offset) in cut.items()],
-            [self._values[n] for n in kept],
+            [*(self._values[n] for n in kept), *fixed.values()],
         )
-        results = [*fresh, *cut, *kept]
+        results = [*fresh, *cut, *kept, *fixed]
         dropped = [n for i in self._numbers for n in self._lists.generated.drops.get(i, ())]
         lines = sorted({self._setter[n] for n in own_lines})
         return WrittenList(
@@ -119,21 +127,26 @@ class SegmentWriter:
 
     def _escapes(
         self,
-    ) -> tuple[dict[str, None], dict[str, tuple[str, int]], dict[str, None], set[str]]:
+    ) -> tuple[
+        dict[str, None], dict[str, tuple[str, int]], dict[str, None], dict[str, Any], set[str]
+    ]:
         """The locals that others read: in new arrays, as parts of those (with the offset), in memory of the list's
-        own, and by lines of their own."""
+        own, with a fixed value, and by lines of their own."""
         lists = self._lists
         pending = [n for n, i in self._setter.items() if lists.is_read_beyond(n, i, self._numbers)]
         fresh: dict[str, None] = {}
         cut: dict[str, tuple[str, int]] = {}
         kept: dict[str, None] = {}
+        fixed: dict[str, Any] = {}
         own_lines: set[str] = set()
         while pending:
             name = pending.pop()
             recorded = self._recorded(name)
-            if name in fresh or name in cut or name in kept or name in own_lines:
+            if any(name in known for known in (fresh, cut, kept, fixed, own_lines)):
                 continue
-            if self._stays(name):
+            if recorded.constants and lists.is_left_alone(name):
+                fixed[name] = recorded.constants[lists.lines[self._setter[name]].sets.index(name)]
+            elif self._stays(name):
                 kept[name] = None
                 root = self._root_of(name)
                 if root != name and root not in kept:
@@ -147,7 +160,8 @@ class SegmentWriter:
                 pending.append(part[0])
             else:
                 fresh[name] = None
-        return fresh, cut, {n: None for n in kept if n not in own_lines}, own_lines
+        kept, fixed = ({n: v for n, v in x.items() if n not in own_lines} for x in (kept, fixed))
+        return fresh, cut, kept, fixed, own_lines
 
     def _part(self, name: str) -> tuple[str, int] | None:
         """For a result that lies in another one, that and the offset."""
@@ -189,6 +203,20 @@ class SegmentWriter:
             known.update(self._lists.lines[i].sets)
         return found
 
+    def _fixed_externals(self, externals: dict[str, Layout]) -> dict[str, Array]:
+        """The values of what the list takes that depend on shapes alone: it holds for these."""
+        found: dict[str, Array] = {}
+        known: set[str] = set()
+        for i in self._numbers:
+            recorded = self._lists.recorded[i]
+            assert recorded is not None
+            for k, value in recorded.numbers.items():
+                text = self._lists.operands[i][k]
+                if text not in known and text in externals:
+                    found.setdefault(text, value)
+            known.update(self._lists.lines[i].sets)
+        return found
+
     def _line(self, w: CallWriter, i: int, given: dict[str, Array]) -> None:
         from dataflow.kernels.jit.call_writers import CannotWrite, Node, write
 
@@ -199,14 +227,22 @@ class SegmentWriter:
         for text, layout in zip(operands, recorded.inputs, strict=True):
             if not is_constant(text) and self._layouts.get(text) != layout:
                 raise CannotWrite  # the lines were not recorded in one run
+        for k, value in recorded.numbers.items():
+            known = self._fixed.get(operands[k])
+            if known is None or not same_numbers(known, value):
+                raise CannotWrite
         self._layouts.update(zip(line.sets, recorded.results, strict=True))
+        for name in line.sets:
+            self._fixed.pop(name, None)
         if recorded.constants:
             for name, value in zip(line.sets, recorded.constants, strict=True):
-                self._values[name] = w.constant(value)
+                self._values[name] = self._fixed[name] = w.constant(value)
             return
-        constants = frozenset(k for k, text in enumerate(operands) if is_constant(text))
+        constants = frozenset(k for k, text in enumerate(operands) if is_constant(text)) | set(
+            recorded.numbers
+        )
         inputs = [
-            np.asarray(lists.scope[text]) if k in constants else self._values[text]
+            np.asarray(lists.scope[text]) if is_constant(text) else self._values[text]
             for k, text in enumerate(operands)
         ]
         if recorded.views:

@@ -6,7 +6,8 @@ run, all of that can be decided once. A `CallWriter` writes down which functions
 addresses: inner loops of NumPy's ufuncs (`ufunc_loops`), BLAS's products, our own loops, copies. Values
 that only the list itself reads have buffers of their own, whose addresses never change. The addresses of the
 other arrays are filled in for each call, from the array objects, whose dtypes and layouts are compared
-with those that the list was written for: where one differs, nothing is computed.
+with those that the list was written for, as are the contents of small ones that it depends on: where
+something differs, nothing is computed.
 
 The functions are those that the kernels call, in the same order, so results have the same bits.
 """
@@ -24,7 +25,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import PLAIN, ROW_MAJOR, TRANSPOSED, product_functions
-from dataflow.kernels.jit.call_list_code import AXES, OPERANDS, code
+from dataflow.kernels.jit.call_list_code import AXES, FIELDS, OPERANDS, code, conversion
 from dataflow.kernels.jit.compiler import address_of
 from dataflow.kernels.jit.native_ufunc import merged_axes
 
@@ -43,7 +44,8 @@ class Single(NamedTuple):
 
 class CallList:
     """Calls in machine code. ``run(arrays)`` makes them and says whether it did: all arrays must have the
-    layouts of those that the list was written for, and be NumPy's own, no subclass's."""
+    layouts of those that the list was written for (and the contents, where it depends on them), and be NumPy's own,
+    no subclass's."""
 
     __slots__ = ("_code", "_kept", "_pack", "_words", "num_calls")
 
@@ -65,10 +67,14 @@ class CallList:
 
 
 class CallWriter:
-    """Writes a `CallList` for ``arrays``: examples of what it will be given, with the same layouts."""
+    """Writes a `CallList` for ``arrays``: examples of what it will be given, with the same layouts.
 
-    def __init__(self, arrays: Sequence[Array]) -> None:
+    ``numbers`` are those, contiguous, that will have the same contents.
+    """
+
+    def __init__(self, arrays: Sequence[Array], numbers: Sequence[Array] = ()) -> None:
         self._arrays = list(arrays)
+        self._numbers = {id(x) for x in numbers}
         self._calls: list[tuple[int, tuple[Any, ...]]] = []
         self._kept: list[Array] = []
         self._constants: set[int] = set()
@@ -196,6 +202,19 @@ class CallWriter:
         )
         return self.ufunc(np.bitwise_or, bits, bits, to_bits)
 
+    def convert(self, source: Array, to: Array) -> bool:
+        """``to[...] = source.astype(to.dtype)`` where the result is defined for each number: not from floats to
+        integers. Both are contiguous."""
+        if source.dtype == to.dtype:
+            return self.copy(source, to)
+        if not (source.flags.c_contiguous and to.flags.c_contiguous and source.shape == to.shape):
+            return False
+        function = conversion(source.dtype.str[1:], to.dtype.str[1:])
+        if function is None:
+            return False
+        self.call(function, At(source), At(to), to.size)
+        return True
+
     def fill(self, to: Array, value: Any) -> bool:
         """``to[...] = value``."""
         return self.copy(self.constant(np.asarray(value, to.dtype)), to)
@@ -211,7 +230,7 @@ class CallWriter:
         columns = b.shape[1]
         if not rows * steps * columns:
             return False
-        if rows > 1 and columns > 1 and steps > 1:
+        if rows > 1 and columns > 1:
             left, right = _order(a), _order(b)
             if left is None or right is None:
                 return False
@@ -224,7 +243,7 @@ class CallWriter:
             )
             return True
         matrix, vector = (a, b[:, 0]) if columns == 1 else (b.T, a[0])
-        if (rows > 1 and columns > 1) or 1 in matrix.shape or vector.strides[0] % size:
+        if 1 in matrix.shape or vector.strides[0] % size:
             return False
         order = _order(matrix)
         if order is None:
@@ -250,7 +269,7 @@ class CallWriter:
         tables: list[int] = []
         heads: list[int] = []
         layouts = [field for x in self._arrays for field in self._layout_of(x)]
-        head = 5 + len(layouts) + 2 * count
+        head = 5 + FIELDS * len(self._arrays) + 2 * count
         for function, fields in self._calls:
             heads += (function, 8 * (head + len(tables)))
             for field in fields:
@@ -273,11 +292,13 @@ class CallWriter:
         return CallList(words, count, len(self._arrays), self._kept)
 
     def _layout_of(self, x: Array) -> tuple[int, ...]:
-        """The fields to compare: the dtype's address, the rank, and arrays with lengths and strides."""
+        """The fields to compare: the dtype's address, the rank, an array with lengths and strides, and the contents
+        with their number of bytes."""
         layout = np.array([*x.shape, *x.strides] or [0], np.int64)
-        self._kept += [layout]
+        contents = x.copy() if id(x) in self._numbers else np.empty(0)
+        self._kept += [layout, contents]
         _dtypes[id(x.dtype)] = x.dtype
-        return id(x.dtype), x.ndim, address_of(layout)
+        return id(x.dtype), x.ndim, address_of(layout), address_of(contents), contents.nbytes
 
     def _place(self, x: Array) -> tuple[int, int] | None:
         """(Number of the given array, offset) of an array that lies in it; ``None`` for memory of our own."""

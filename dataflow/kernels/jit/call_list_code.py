@@ -14,6 +14,8 @@ from dataflow.kernels.jit.loop_codegen import DATA_OFFSET
 
 #: The most operands of a ufunc, and axes around its inner loop.
 OPERANDS, AXES = 4, 3
+#: How many words say what an array must be.
+FIELDS = 5
 #: Where an array object has its rank, the addresses of its lengths and strides, and of its dtype; where any
 #: object has the address of its type.
 _TYPE, _RANK, _LENGTHS, _STRIDES, _DTYPE, _FLAGS = 8, 24, 32, 40, 56, 64
@@ -44,6 +46,49 @@ def code() -> Code:
     # With the interpreter's lock, so that no other thread uses the list meanwhile.
     kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p)
     return Code(*found[:6], kind(found[6]))  # type: ignore[call-arg, arg-type]
+
+
+#: LLVM's types of numbers; a bool is 0 or 1.
+_TYPES = {
+    "b1": "i8",
+    **{f"{kind}{n}": f"i{8 * n}" for kind in "iu" for n in (1, 2, 4, 8)},
+    "f4": "float",
+    "f8": "double",
+}
+
+
+@functools.cache
+def conversion(source: str, to: str) -> int | None:
+    """The address of a function that converts contiguous numbers; ``None`` where the result may be undefined."""
+    if source not in _TYPES or to not in _TYPES or (source[0] == "f" and to[0] in "iu"):
+        return None
+    return compile_source(module(_conversion(source, to)), "convert")[0]
+
+
+def _conversion(source: str, to: str) -> Writer:
+    w = Writer("void @convert(ptr %table)")
+    left, right = (w.load("ptr", w.element("i64", "%table", i)) for i in range(2))
+    kind, wanted = _TYPES[source], _TYPES[to]
+    signed = source[0] == "i"
+    compares, zero = ("fcmp une", "0.0") if source[0] == "f" else ("icmp ne", "0")
+
+    def one(i: str) -> int:
+        x = w.load(kind, w.element(kind, left, i))
+        if to == "b1":
+            x = w.put(f"zext i1 {w.put(f'{compares} {kind} {x}, {zero}')} to i8")
+        elif to[0] == "f":
+            wider = "fpext" if source < to else "fptrunc"
+            how = wider if source[0] == "f" else "sitofp" if signed else "uitofp"
+            x = w.put(f"{how} {kind} {x} to {wanted}")
+        elif source[1] != to[1]:
+            how = ("sext" if signed else "zext") if source[1] < to[1] else "trunc"
+            x = w.put(f"{how} {kind} {x} to {wanted}")
+        w.store(wanted, x, w.element(wanted, right, i))
+        return 1
+
+    w.loop(w.load("i64", w.element("i64", "%table", 2)), one)
+    w.leave()
+    return w
 
 
 def is_available() -> bool:
@@ -122,7 +167,7 @@ def _blas(name: str, char: str, choices: int, sizes: int) -> Writer:
 
 
 def _run() -> Writer:
-    """Compares the layouts, fills in the addresses and makes the calls; 1, or 0 where a layout differs.
+    """Compares the layouts, fills in the addresses and makes the calls; 1, or 0 where something differs.
 
     The words are (number of arrays, of calls, of addresses to fill in, where those are, the type of arrays), layouts,
     (function, offset of its table) of each call, the tables, and (offset of a word, of the array's id,
@@ -138,7 +183,7 @@ def _run() -> Writer:
         w.begin(same)
 
     def check(i: str) -> int:
-        layout = w.element("i64", layouts, w.op("mul", i, 3))
+        layout = w.element("i64", layouts, w.op("mul", i, FIELDS))
         found = w.load("ptr", w.element("i64", "%ids", i))
 
         def field(at: int) -> str:
@@ -165,6 +210,16 @@ def _run() -> Writer:
             return 1
 
         w.loop(rank, compare)
+        contents = w.load("ptr", w.element("i64", layout, 3))
+        data = w.load("ptr", field(DATA_OFFSET))
+
+        def compare_byte(k: str) -> int:
+            got, same = (w.load("i8", w.element("i8", x, k)) for x in (data, contents))
+            difference = w.put(f"zext i8 {w.put(f'xor i8 {got}, {same}')} to i64")
+            refuse_unless(w.compare("eq", difference, 0))
+            return 1
+
+        w.loop(w.load("i64", w.element("i64", layout, 4)), compare_byte)
         return 1
 
     w.loop(fields["arrays"], check)
@@ -179,7 +234,7 @@ def _run() -> Writer:
         return 1
 
     w.loop(fields["patches"], patch)
-    calls = w.element("i64", layouts, w.op("mul", fields["arrays"], 3))
+    calls = w.element("i64", layouts, w.op("mul", fields["arrays"], FIELDS))
 
     def make(i: str) -> int:
         entry = w.element("i64", calls, w.op("mul", i, 2))

@@ -102,6 +102,25 @@ def test_a_product_gives_the_same_bits(a: Any, b: Any, turned: str, dtype: str) 
         np.testing.assert_array_equal(out, np.dot(*arrays))
 
 
+NUMBERS = [0, 1, 2, 5, -1, -128, 127, 255, 65_535, -(2**31), 2**31 - 1, 2**53 + 1, -(2**63)]
+
+
+@pytest.mark.parametrize("source", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "f4", "f8"])
+@pytest.mark.parametrize("to", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
+def test_a_conversion_gives_numpy_s_numbers(source: str, to: str) -> None:
+    x = np.array(NUMBERS, np.int64).astype(source)
+    if x.dtype.kind == "f":
+        x = np.concatenate([x, np.array([0.1, -0.0, np.nan, np.inf, 1e-42, 1e-30], source)])
+    out = np.zeros(x.shape, to)
+    w = CallWriter([x, out])
+    can = w.convert(x, out)
+    assert can == (x.dtype.kind != "f" or out.dtype.kind in "fb")
+    assert not w.convert(x[::2], out[::2]) or source == to
+    if can:
+        assert w.list().run(x, out)
+        np.testing.assert_array_equal(out, x.astype(to))
+
+
 def test_what_it_cannot_write_is_refused() -> None:
     x = normal(4, 4)
     w = CallWriter([x])
@@ -131,6 +150,21 @@ def test_nothing_is_computed_for_another_layout() -> None:
         assert not written.run(value, out)
     assert (out == 5).all()
     assert written.run(x, out)
+    np.testing.assert_array_equal(out, np.exp(x))
+
+
+def test_nothing_is_computed_for_other_numbers() -> None:
+    x, shape, out = normal(4, 3), np.array([3, 4], np.int32), np.zeros((4, 3), "f")
+    w = CallWriter([x, shape, out], [shape])
+    assert w.ufunc(np.exp, x, out)
+    written = w.list()
+    shape[0] = 5  # it has a copy
+    for numbers in ([4, 3], [3, 5], [2, 4], [3 + (1 << 24), 4]):
+        assert not written.run(x, np.array(numbers, np.int32), out)
+    assert not written.run(x, np.array([3, 4], np.int64), out)
+    assert not out.any()
+    assert written.run(normal(4, 3), np.array([3, 4], np.int32), out)
+    assert written.run(x, np.array([3, 4], np.int32), out)
     np.testing.assert_array_equal(out, np.exp(x))
 
 

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow.kernels.jit.call_list import CallWriter
 from dataflow.kernels.jit.call_writers import movement, products, sums
-from dataflow.kernels.jit.call_writers.base import CannotWrite, Node, NotCompiled, writers
+from dataflow.kernels.jit.call_writers.base import CannotWrite, Node, NotCompiled, must, writers
 from dataflow.kernels.jit.call_writers.elementwise import BY_TABLE, by_table, function_of, traced
 
 __all__ = ["CannotWrite", "Node", "NotCompiled", "can_be_written", "op_types", "write"]
@@ -23,7 +25,12 @@ __all__ = ["CannotWrite", "Node", "NotCompiled", "can_be_written", "op_types", "
 
 def can_be_written(op_type: str, kernel: Any) -> bool:
     """Whether there is a writer for a node of this type, with this bound kernel."""
-    return op_type in writers or op_type in BY_TABLE or function_of(kernel) is not None
+    return (
+        op_type in writers
+        or op_type in BY_TABLE
+        or isinstance(kernel, np.ufunc)
+        or function_of(kernel) is not None
+    )
 
 
 def op_types() -> frozenset[str]:
@@ -40,5 +47,7 @@ def write(w: CallWriter, node: Node) -> None:
         raise CannotWrite
     elif node.op_type in BY_TABLE:
         by_table(w, node)
+    elif isinstance(node.kernel, np.ufunc):
+        must(len(node.results) == 1 and w.ufunc(node.kernel, *node.inputs, *node.results))
     else:
         traced(w, node)

@@ -9,7 +9,8 @@ from dataflow.kernels.jit.call_writers.base import CannotWrite, Node, must, only
 from dataflow.kernels.slicing import index_of
 
 
-@writes("Identity", "Reshape", "ExpandDims", "Squeeze", "StridedSlice", "Split", "SplitV", "Unpack")
+@writes("Identity", "Reshape", "ExpandDims", "Squeeze")
+@writes("Slice", "StridedSlice", "Split", "SplitV", "Unpack")
 def _view(w: CallWriter, node: Node) -> None:
     raise CannotWrite  # a view needs no calls; where it is a copy, nothing is won
 
@@ -22,6 +23,35 @@ def _moved(w: CallWriter, node: Node) -> None:
     if node.op_type == "Transpose":
         x = x.transpose(order)
     must(w.copy(x, out))
+
+
+@writes("Tile")
+def _tile(w: CallWriter, node: Node) -> None:
+    only(node)
+    x, out = node.inputs[0], node.results[0]
+    counts = np.asarray(node.number(1)).tolist()
+    apart = [s for m, d in zip(counts, x.shape, strict=True) for s in (m, d)]
+    source = x.reshape([s for d in x.shape for s in (1, d)])
+    must(bool(counts) and w.copy(source, out.reshape(apart)))
+
+
+@writes("Fill")
+def _fill(w: CallWriter, node: Node) -> None:
+    only(node)
+    node.number(0)
+    must(w.copy(node.inputs[1], node.results[0]))
+
+
+@writes("ZerosLike", "OnesLike")
+def _like(w: CallWriter, node: Node) -> None:
+    only(node)
+    must(w.fill(node.results[0], int(node.op_type == "OnesLike")))
+
+
+@writes("Cast")
+def _cast(w: CallWriter, node: Node) -> None:
+    only(node)
+    must(w.convert(node.inputs[0], node.results[0]))
 
 
 @writes("ConcatV2")

@@ -36,6 +36,23 @@ def _packed_product(w: CallWriter, node: Node) -> None:
     _product(w, node.inputs[0], node.inputs[1], node.results[0])
 
 
+@writes("_MatMulSum")
+def _mat_mul_sum(w: CallWriter, node: Node) -> None:
+    only(node)
+    attrs, out = node.attrs, node.results[0]
+    half = len(node.inputs) // 2
+    pairs = [
+        (a.T if attrs["transpose_a"] else a, b.T if attrs["transpose_b"] else b)
+        for a, b in zip(node.inputs[:half], node.inputs[half:], strict=True)
+    ]
+    _product(w, *pairs[0], out)
+    product = w.buffer(out.shape, out.dtype)
+    for a, b in pairs[1:]:
+        _product(w, a, b, product)
+        must(w.ufunc(np.add, out, product, out))
+    w.release(product)
+
+
 @writes("BatchMatMul", "BatchMatMulV2")
 def _batch_mat_mul(w: CallWriter, node: Node) -> None:
     only(node)

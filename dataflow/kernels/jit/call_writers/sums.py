@@ -29,19 +29,42 @@ def _sum(w: CallWriter, node: Node) -> None:
         must(w.ufunc(np.true_divide, to, w.constant(to.dtype.type(count)), to))
 
 
+#: What reduces an axis by one ufunc, from the first element on.
+_REDUCTIONS = {"Max": np.maximum, "Min": np.minimum, "Prod": np.multiply}
+
+
+@writes(*_REDUCTIONS)
+def _reduction(w: CallWriter, node: Node) -> None:
+    only(node)
+    x, out = node.inputs[0], node.results[0]
+    axes = sorted({int(a) % max(x.ndim, 1) for a in np.atleast_1d(node.number(1))})
+    if not axes or not x.size:
+        raise CannotWrite
+    to = out.reshape([1 if i in axes else n for i, n in enumerate(x.shape)])
+    x, to, axis = _one_axis(x, to, axes)
+    first, rest = np.split(x, [1], axis)
+    must(w.copy(first, to))
+    if rest.size:
+        must(w.reduce(_REDUCTIONS[node.op_type], rest, axis, to))
+
+
+def _one_axis(x: Array, to: Array, axes: list[int]) -> tuple[Array, Array, int]:
+    """Neighboring axes as one, for what is summed and its sums."""
+    first, last = axes[0], axes[-1]
+    if len(axes) > 1:
+        if not x.flags.c_contiguous or last - first != len(axes) - 1:
+            raise CannotWrite
+        x = x.reshape(*x.shape[:first], -1, *x.shape[last + 1 :])
+        to = to.reshape(*x.shape[:first], 1, *x.shape[first + 1 :])
+    return x, to, first
+
+
 def _total(w: CallWriter, node: Node, x: Array, axes: list[int], to: Array) -> None:
     if all(x.shape[a] == 1 for a in axes):
         only(node)
         must(w.copy(x, to))
         return
-    if len(axes) > 1:  # as one axis, where they lie together
-        first, last = axes[0], axes[-1]
-        if not x.flags.c_contiguous or last - first != len(axes) - 1:
-            raise CannotWrite
-        x = x.reshape(*x.shape[:first], -1, *x.shape[last + 1 :])
-        to = to.reshape(*x.shape[:first], 1, *x.shape[first + 1 :])
-        axes = [first]
-    axis = axes[0]
+    x, to, axis = _one_axis(x, to, axes)
     if axis == x.ndim - 1:
         only(node, 4)
         if node.variant < 2:
@@ -91,12 +114,15 @@ def products_with_ones(w: CallWriter, x: Array, to: Array) -> None:
 
 @writes("BiasAddGrad")
 def _bias_add_grad(w: CallWriter, node: Node) -> None:
-    only(node, 2)
+    only(node, 3)
     x, out = node.inputs[0], node.results[0]
     if node.attrs["data_format"] == "NCHW" or not x.size:
         raise CannotWrite
     rows = x.reshape(-1, x.shape[-1])
     to = out.reshape(1, -1)
+    if node.variant == 2:
+        _row_after_row(w, rows, 0, to)
+        return
     if node.variant:
         must(w.fill(to, 0) and w.reduce(np.add, rows, 0, to))
         return
