@@ -55,6 +55,12 @@ from dataflow.ops.assertions import (
     is_strictly_increasing,
 )
 from dataflow.ops.comparison import logical_not
+from dataflow.ops.convolution_initializers import (
+    convolutional_delta_orthogonal,
+    convolutional_orthogonal_1d,
+    convolutional_orthogonal_2d,
+    convolutional_orthogonal_3d,
+)
 from dataflow.ops.critical_section import CriticalSection
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.logging_ops import Assert
@@ -146,6 +152,10 @@ __all__ = [
     "assign_from_values_fn",
     "broadcast_to",
     "convert_to_tensor_or_sparse_tensor",
+    "convolutional_delta_orthogonal",
+    "convolutional_orthogonal_1d",
+    "convolutional_orthogonal_2d",
+    "convolutional_orthogonal_3d",
     "create_global_step",
     "current_arg_scope",
     "deprecated",

@@ -44,7 +44,8 @@ def _takes_dtype(cls: type) -> bool:
     return "dtype" in cls.__init__.__code__.co_varnames  # type: ignore[misc]
 
 
-def _floating(dtype: DTypeLike) -> DType:
+def floating_dtype(dtype: DTypeLike) -> DType:
+    """The dtype, which must be one of floats, else `ValueError`."""
     result = as_dtype(dtype)
     if not result.is_floating:
         raise ValueError(f"Expected floating point type, got {result.name}.")
@@ -192,7 +193,7 @@ class RandomNormal(Initializer):
         self.mean = mean
         self.stddev = stddev
         self.seed = seed
-        self.dtype = _floating(dtype)
+        self.dtype = floating_dtype(dtype)
 
     def __call__(
         self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
@@ -223,7 +224,7 @@ class UniformUnitScaling(Initializer):
     ) -> None:
         self.factor = factor
         self.seed = seed
-        self.dtype = _floating(dtype)
+        self.dtype = floating_dtype(dtype)
 
     def __call__(
         self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
@@ -267,7 +268,7 @@ class VarianceScaling(Initializer):
         self.mode = mode
         self.distribution = distribution
         self.seed = seed
-        self.dtype = _floating(dtype)
+        self.dtype = floating_dtype(dtype)
 
     def __call__(
         self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
@@ -337,7 +338,7 @@ class Orthogonal(Initializer):
     ) -> None:
         self.gain = gain
         self.seed = seed
-        self.dtype = _floating(dtype)
+        self.dtype = floating_dtype(dtype)
 
     def __call__(
         self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
@@ -369,7 +370,7 @@ class Identity(Initializer):
 
     def __init__(self, gain: float = 1.0, dtype: DTypeLike = dtypes.float32) -> None:
         self.gain = gain
-        self.dtype = _floating(dtype)
+        self.dtype = floating_dtype(dtype)
 
     def __call__(
         self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None

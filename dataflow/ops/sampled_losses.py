@@ -82,7 +82,7 @@ def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
     return array_ops.reshape(_sum_rows(products), [-1, num_true])
 
 
-def _sampled_logits(
+def sampled_logits(
     weights: TensorLike,
     biases: Any,
     labels: Any,
@@ -218,7 +218,7 @@ def nce_loss(
     num_true], inputs [batch, dim]; the result [batch]. ``sampled_values`` is what a sampler gave
     (default: log-uniform, unique). Only the rows of the true and sampled classes get a gradient.
     """
-    logits, targets = _sampled_logits(
+    logits, targets = sampled_logits(
         weights,
         biases,
         labels,
@@ -256,7 +256,7 @@ def sampled_softmax_loss(
     For training only. Shapes and ``sampled_values`` as in `nce_loss`. Only the rows of the true
     and sampled classes get a gradient.
     """
-    logits, targets = _sampled_logits(
+    logits, targets = sampled_logits(
         weights,
         biases,
         labels,

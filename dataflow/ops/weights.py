@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.arithmetic import minimum_op, multiply, sub_op
 from dataflow.ops.comparison import (
@@ -13,7 +17,7 @@ from dataflow.ops.comparison import (
     logical_or_op,
     not_equal_op,
 )
-from dataflow.ops.control_flow import with_dependencies
+from dataflow.ops.control_flow import no_op, with_dependencies
 from dataflow.ops.elementary import abs_op
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.reduce import reduce_all
@@ -37,9 +41,25 @@ def require_broadcastable(weights: Tensor, values: Tensor) -> Tensor:
 
 
 def _checked(weights: Tensor, values: Tensor) -> Tensor:
+    check = _check_at_run_time(weights, values)
+    return weights if check is None else with_dependencies([check], weights)
+
+
+def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Any:
+    """An op that fails where the weights do not fit the values: see `require_broadcastable`."""
+    weights, values = (
+        convert_to_tensor(weights, name="weights"),
+        convert_to_tensor(values, name="values"),
+    )
+    check = _check_at_run_time(weights, values)
+    return no_op() if check is None else check
+
+
+def _check_at_run_time(weights: Tensor, values: Tensor) -> Any:
+    """What is left to be checked as the graph runs: an op, or None."""
     a, b = weights.dims, values.dims
     if a == ():
-        return weights
+        return None
     if a is not None and b is not None:
         if len(a) != len(b) or not all(
             x is None or y is None or x in (1, y) for x, y in zip(a, b, strict=True)
@@ -51,7 +71,7 @@ def _checked(weights: Tensor, values: Tensor) -> Tensor:
                 "each 1 or equal."
             )
         if all(x == 1 or (x is not None and x == y) for x, y in zip(a, b, strict=True)):
-            return weights
+            return None
     with op_scope(None, "assert_broadcastable", [weights, values]):
         mine, theirs = array.shape(weights), array.shape(values)
         my_rank, rank = array.rank(weights), array.rank(values)
@@ -59,17 +79,17 @@ def _checked(weights: Tensor, values: Tensor) -> Tensor:
         fits = logical_or_op(equal_op(mine[:both], theirs[:both]), equal_op(mine[:both], 1))
         same = logical_and_op(equal_op(my_rank, rank), reduce_all(fits))
         message = ["weights can not be broadcast to values.", "weights.shape=", mine]
-        check = Assert(
+        return Assert(
             logical_or_op(equal_op(my_rank, 0), same), [*message, "values.shape=", theirs]
         )
-        return with_dependencies([check], weights)  # type: ignore[no-any-return]
 
 
-def broadcast_weights(weights: Tensor, values: Tensor) -> Tensor:
+def broadcast_weights(weights: TensorLike, values: TensorLike) -> Tensor:
     """Weights in the shape of ``values``: one for all, or 1 or the size in each dimension.
 
     Raises `ValueError` for other shapes.
     """
+    weights, values = convert_to_tensor(weights), convert_to_tensor(values)
     is_same = weights.dims == values.dims and weights.dims is not None and None not in weights.dims
     if is_same:
         return weights

@@ -8,7 +8,7 @@ core.example.{example_pb2 feature_pb2} : formats.example_protos
 core.protobuf.queue_runner_pb2 : train.queue_runner_def
 core.protobuf.tensorflow_server_pb2 : cluster
 python : tf
-python.framework.{constant_op sparse_tensor importer versions} : tf graph_util python.private ops.sparse_tensor
+python.framework.{constant_op sparse_tensor importer versions} : tf graph_util python.private python.other_names ops.sparse_tensor
 python.framework.{device device_spec} : python.devices tf
 python.framework.random_seed : tf ops.seeds
 python.framework.{errors errors_impl} : errors
@@ -25,18 +25,26 @@ python.ops.gen_{io parsing lookup functional stateless_random user}_ops : python
 python.ops.gen_{dataset experimental_dataset resource_variable}_ops : python.op_functions
 python.ops.gen_{ragged_array ragged_math collective nccl summary bitwise batch}_ops : python.op_functions
 python.ops.gen_{candidate_sampling ctc list manip set clustering boosted_trees}_ops : python.op_functions
+python.ops.gen_{audio checkpoint cudnn_rnn decode_proto encode_proto rnn sdca tensor_forest}_ops : python.op_functions
+python.ops.gen_{ragged_conversion stateful_random tpu}_ops : python.op_functions
+python.framework.test_ops : python.op_functions
 python.ops.array_ops : tf python.private quantization python.op_functions
 python.ops.{math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
+python.ops.{while_v2 control_flow_util_v2 control_flow_v2_toggles control_flow_v2_func_graphs} : tf
+python.module : tf
+python.module.module : tf
+python.framework.{config framework_lib load_library} : config tf
+python.ops.initializers_ns : initializers
 python.ops.control_flow_ops : tf debugging python.control_flow_parts ops.control_flow python.op_functions
 python.ops.{check_ops standard_ops functional_ops} : tf debugging
-python.ops.{nn nn_ops nn_impl} : nn tf python.private python.op_functions
+python.ops.{nn nn_ops nn_impl} : nn tf python.private python.other_names python.op_functions
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{data_flow_grad image_grad manip_grad random_grad state_grad rnn_grad tensor_array_grad} : tf
 python.ops.{cudnn_rnn_grad optional_grad} : tf
 python.ops.{batch_ops session_ops unconnected_gradients quantized_ops list_ops} : tf quantization
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf python.op_functions
 python.ops.variables : python.variable_classes tf ops.variables ops.partitioned_variable python.private python.op_functions
-python.ops.{variable_scope state_ops} : tf ops.variables ops.partitioned_variable python.private python.op_functions
+python.ops.{variable_scope state_ops} : tf ops.variables ops.partitioned_variable python.private python.state_parts python.op_functions
 python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
@@ -44,21 +52,21 @@ python.ops.resource_variable_ops : ops.resource_variables tf python.private pyth
 python.ops.{partitioned_variables template} : tf summary python.op_functions
 python.ops.logging_ops : python.other_names tf summary python.op_functions
 python.ops.critical_section_ops : ops.critical_section
-python.ops.init_ops : initializers tf keras.initializers
-python.ops.init_ops_v2 : initializers
+python.ops.init_ops : initializers tf ops.convolution_initializers ops.initializers keras.initializers
+python.ops.init_ops_v2 : keras.initializers python.other_names initializers tf
 python.ops.random_ops : random tf ops.random python.op_functions
-python.ops.{clip_ops numerics script_ops} : tf strings python.op_functions
+python.ops.{clip_ops numerics script_ops} : tf strings python.other_names python.op_functions
 python.ops.string_ops : tf strings python.string_names python.private python.op_functions
 python.ops.{sparse_ops sparse_grad} : sparse tf python.sparse_names python.op_functions raw_ops
 python.ops.{linalg_ops linalg_ops_impl linalg_grad spectral_ops} : linalg tf signal python.op_functions
 python.ops.linalg.linalg_impl : linalg python.other_names
 python.ops.linalg.{linalg linear_operator linear_operator_adjoint} : linalg
-python.ops.linalg.{linear_operator_block_diag linear_operator_circulant} : linalg
+python.ops.linalg.{linear_operator_block_diag linear_operator_circulant} : linalg python.other_names
 python.ops.linalg.{linear_operator_composition linear_operator_diag} : linalg
 python.ops.linalg.{linear_operator_full_matrix linear_operator_householder} : linalg
 python.ops.linalg.{linear_operator_identity linear_operator_inversion} : linalg
 python.ops.linalg.{linear_operator_kronecker linear_operator_low_rank_update} : linalg
-python.ops.linalg.{linear_operator_lower_triangular linear_operator_toeplitz} : linalg
+python.ops.linalg.{linear_operator_lower_triangular linear_operator_toeplitz} : linalg python.other_names
 python.ops.linalg.{linear_operator_zeros} : linalg
 python.ops.linalg.linear_operator_addition : linear_operators.addition linalg
 python.ops.linalg.linear_operator_util : python.linear_operator_parts python.private linalg tf
@@ -193,11 +201,15 @@ python.eager.backprop : traced_functions tf
 python.eager.{function def_function} : contrib.eager traced_functions
 python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random
 python.ops.inplace_ops : python.inplace ops.array tf
-python.ops.weights_broadcast_ops : metrics.streaming ops.weights tf
+python.ops.weights_broadcast_ops : ops.weights tf
 python.ops.summary_op_util : python.private ops.summary
 python.distribute.summary_op_util : python.private ops.summary
 python.estimator.util : python.util.function_utils
 python.ops.signal.{dct_ops fft_ops mel_ops mfcc_ops} : signal
+python.ops.signal.util_ops : python.other_names
+python.ops.spectral_ops_test_util : python.random_number_tests
+python.kernel_tests.random.util : python.random_number_tests
+python.kernel_tests.signal.test_util : python.random_number_tests
 python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
 keras.utils.data_utils : keras.utils keras.utils.data_files keras.utils.enqueuers
 keras.{testing_utils keras_parameterized} : python.keras_tests

@@ -13,7 +13,7 @@ from typing import Any
 from dataflow.graph.conversion import is_tensor_like
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
-from dataflow.ops.array import transpose
+from dataflow.ops.array import reshape, transpose
 from dataflow.python.test_modes import (
     also_run_as_tf_function,
     assert_no_new_pyobjects_executing_eagerly,
@@ -26,9 +26,12 @@ from dataflow.test import TestCase as TensorFlowTestCase, is_gpu_available
 __all__ = [
     "GpuSupportsHalfMatMulAndConv",
     "IsBuiltWithROCm",
+    "IsGoogleCudaEnabled",
     "IsMklEnabled",
     "NCHWToNHWC",
+    "NCHW_VECT_CToNHWC",
     "NHWCToNCHW",
+    "NHWCToNCHW_VECT_C",
     "TensorFlowTestCase",
     "also_run_as_tf_function",
     "assert_no_garbage_created",
@@ -40,13 +43,18 @@ __all__ = [
     "disable_all_xla",
     "disable_control_flow_v2",
     "disable_xla",
+    "enable_c_shapes",
     "enable_control_flow_v2",
+    "enable_output_all_intermediates",
+    "enable_tf_xla_constant_folding",
     "for_all_test_methods",
     "force_cpu",
     "force_gpu",
     "generate_combinations_with_testcase_name",
+    "get_node_def_from_graph",
     "is_gpu_available",
     "is_xla_enabled",
+    "no_xla_auto_jit",
     "run_all_in_graph_and_eager_modes",
     "run_all_in_graph_mode_only",
     "run_cuda_only",
@@ -56,7 +64,10 @@ __all__ = [
     "run_v1_only",
     "run_v2_only",
     "skip_if",
+    "use_deterministic_cudnn",
     "use_gpu",
+    "with_c_shapes",
+    "with_control_flow_v2",
     "with_forward_compatibility_horizons",
     "xla_allow_fallback",
 ]
@@ -72,6 +83,9 @@ run_v1_only = run_deprecated_v1 = run_all_in_graph_mode_only = deprecated_graph_
 )
 disable_xla = disable_all_xla = xla_allow_fallback = build_as_function_and_v1_graph = _as_it_is
 disable_control_flow_v2 = enable_control_flow_v2 = assert_no_garbage_created = _as_it_is
+no_xla_auto_jit = enable_tf_xla_constant_folding = with_control_flow_v2 = _as_it_is
+use_deterministic_cudnn = enable_output_all_intermediates = _as_it_is
+enable_c_shapes = with_c_shapes = _as_it_is
 
 
 def for_all_test_methods(decorator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -183,6 +197,37 @@ def NCHWToNHWC(input_tensor: Any) -> Any:
     return _reordered(input_tensor, {4: [0, 2, 3, 1], 5: [0, 2, 3, 4, 1]})
 
 
+def _four_at_a_time(sizes: list[int]) -> list[int]:
+    """NHWC (or NDHWC) sizes with the channels split into groups of 4; `ValueError` where that cannot be."""
+    if sizes[-1] % 4:
+        raise ValueError(
+            "Last dimension of input must be evenly divisible by 4 to convert to NCHW_VECT_C."
+        )
+    return [*sizes[:-1], sizes[-1] // 4, 4]
+
+
+def NHWCToNCHW_VECT_C(input_shape_or_tensor: Any) -> Any:
+    """A tensor or sizes in NHWC (or NDHWC), with groups of 4 channels second and within them last."""
+    orders = {5: [0, 3, 1, 2, 4], 6: [0, 4, 1, 2, 3, 5]}
+    if is_tensor_like(input_shape_or_tensor):
+        sizes = _four_at_a_time(input_shape_or_tensor.shape.as_list())
+        return transpose(reshape(input_shape_or_tensor, sizes), orders[len(sizes)])
+    sizes = _four_at_a_time(list(input_shape_or_tensor))
+    return [sizes[axis] for axis in orders[len(sizes)]]
+
+
+def NCHW_VECT_CToNHWC(input_shape_or_tensor: Any) -> Any:
+    """The inverse of `NHWCToNCHW_VECT_C`."""
+    is_tensor = is_tensor_like(input_shape_or_tensor)
+    sizes = input_shape_or_tensor.shape.as_list() if is_tensor else list(input_shape_or_tensor)
+    if sizes[-1] != 4:
+        raise ValueError("Last dimension of NCHW_VECT_C must be 4.")
+    order = {5: [0, 2, 3, 1, 4], 6: [0, 2, 3, 4, 1, 5]}[len(sizes)]
+    *rest, groups = (sizes[axis] for axis in order[:-1])
+    merged = [*rest, groups * 4]
+    return reshape(transpose(input_shape_or_tensor, order), merged) if is_tensor else merged
+
+
 def assert_ops_in_graph(expected_ops: dict[str, str], graph: Graph) -> dict[str, Any]:
     """The NodeDefs of ``graph`` by name; raises `ValueError` where one of ``expected_ops`` differs or is absent."""
     found = {}
@@ -219,6 +264,16 @@ def is_xla_enabled() -> bool:
 
 
 IsMklEnabled = IsBuiltWithROCm = is_xla_enabled
+
+
+def IsGoogleCudaEnabled() -> bool:
+    """Whether there is a GPU."""
+    return is_gpu_available()
+
+
+def get_node_def_from_graph(node_name: str, graph_def: Any) -> Any:
+    """The NodeDef of this name, or None."""
+    return next((node for node in graph_def.node if node.name == node_name), None)
 
 
 def GpuSupportsHalfMatMulAndConv() -> bool:

@@ -301,6 +301,7 @@ BY_TYPE = {
 }
 #: Words that are names of ops and of something else: the kind of an attribute, a Python function.
 OTHER_WORDS = {
+    "python/state_parts.py": "Variable",
     # A class of TensorFlow 2.
     "python/variable_classes.py": "Variable",
     "graph/attr_kinds.py": "Shape",
