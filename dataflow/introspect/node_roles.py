@@ -43,6 +43,7 @@ _TABLE = re.compile(r"^(LookupTableImport|InitializeTable)")
 _SAVER = re.compile(r"^(Save|Restore|MergeV2Checkpoints|ShardedFilename|DisableCopyOnRead)")
 _SUMMARY = re.compile(r"Summary(V2)?$")
 _UNNAMED_IDENTITY = re.compile(r"(^|/)Identity(_\d+)?$")
+_UNNAMED_SETTER = re.compile(r"(^|/)(AssignVariableOp|Placeholder)(_\d+)?$")
 _INTEGERS = frozenset({"int32", "int64"})
 
 
@@ -86,6 +87,7 @@ class _Roles(NodeLinks):
         self._take_by_type(_SUMMARY.search, "summary")
         self._take_by_type(re.compile("^Assert$").match, "assertion")
         self._take_by_type(_TABLE.match, "initializer")
+        self._take_setters()
         self._take_guards()
         self._take_reports()
         self._take_accumulators()
@@ -136,6 +138,15 @@ class _Roles(NodeLinks):
             if node["op"] in ("Identity", "IdentityN", "NoOp") and before:
                 if all(self.role.get(i) == "saver" for i in before):
                     self.role.setdefault(index, "saver")
+
+    def _take_setters(self) -> None:
+        """Assignments of fed values that nobody has named, with what is for them alone: Keras sets its metrics so."""
+        for index, node in enumerate(self.nodes):
+            set_by = self.inputs[index][1:2] if node["op"].startswith("Assign") else ()
+            if set_by and set_by[0] in self.sources and len(self.readers[set_by[0]]) == 1:
+                if all(_UNNAMED_SETTER.search(self.nodes[i]["name"]) for i in (index, *set_by)):
+                    for one in (index, *set_by, *self.followers[index]):
+                        self.role.setdefault(one, "initializer")
 
     def _take_guards(self) -> None:
         """The conditional around an assertion, which makes its message only when it fails."""

@@ -60,14 +60,14 @@ def test_nodes_of_loops_and_conditions_say_what_they_do(bare: BarePage) -> None:
              [e.querySelector('title').textContent, e.querySelector('.df-detail')?.textContent]))"""
     )
     wanted = {
-        "loop/Enter": "into the loop",
-        "loop/Less/Enter": "same in each iteration",
-        "loop/Merge": "first or next value",
-        "loop/LoopCond": "one more iteration?",
-        "loop/Switch": "go on, or out",
-        "loop/NextIteration": "to the next iteration",
-        "loop/Exit": "out of the loop",
-        "loop/cond/Merge": "of the branch that ran",
+        "loop/Enter": "comes in",
+        "loop/Less/Enter": "always the same",
+        "loop/Merge": "first or next",
+        "loop/LoopCond": "once more?",
+        "loop/Switch": "on or out",
+        "loop/NextIteration": "next iteration",
+        "loop/Exit": "goes out",
+        "loop/cond/Merge": "from one branch",
     }
     assert wanted.items() <= words.items()
     assert None not in words.values()

@@ -220,6 +220,27 @@ def test_keras_sparse_adam_is_no_part_of_the_model() -> None:
     assert nodes["training/Adam/learning_rate"]["role"] == "optimizer"
 
 
+def test_what_keras_sets_its_metrics_by_is_no_part_of_the_model() -> None:
+    def build() -> None:
+        layers = [tf.keras.layers.Dense(3, activation="softmax", input_shape=(4,), name="out")]
+        model = tf.keras.Sequential(layers)
+        model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+        model._make_train_function()
+        for metric in model.metrics:
+            metric.reset_states()
+        # A learner's own setter has a name, or is of a variable that is no resource.
+        w = tf.Variable(0.0, name="w")
+        w.assign(tf.placeholder(tf.float32, [], name="fed"), name="set")
+
+    nodes = _nodes(build)
+    model = set(_model(nodes))
+    setters = {
+        n for n in nodes if n.startswith(("AssignVariableOp", "Placeholder", "ReadVariableOp"))
+    }
+    assert len(setters) >= 6 and not setters & model
+    assert {"total", "count", "metrics/acc/Equal", "w", "fed", "set"} <= model
+
+
 def test_groups_of_nothing_and_tables_begin_with_the_variables() -> None:
     def build() -> None:
         keys = tf.constant(["a", "b"], name="keys")

@@ -2,14 +2,14 @@
 import { parseInput } from "./graph.js";
 
 const WORDS = {
-  Enter: ["into the loop", "Brings a value into the loop, once, before the first iteration."],
-  constant: ["same in each iteration", "Brings a value into the loop that is the same in each iteration."],
-  LoopCond: ["one more iteration?", "Says whether the loop goes on: it is asked before each iteration."],
-  NextIteration: ["to the next iteration", "Hands a value to the next iteration, where the loop's Merge takes it."],
-  Exit: ["out of the loop", "Lets a value out of the loop, after the last iteration."],
-  loopMerge: ["first or next value", "Takes the first value from Enter, and in each later iteration the one from NextIteration."],
-  loopSwitch: ["go on, or out", "Sends the value into the loop's body while the condition is true, and to Exit when it is false."],
-  condMerge: ["of the branch that ran", "Takes the value of the branch that ran; the other branch gives none."],
+  Enter: ["comes in", "Brings a value into the loop, once, before the first iteration."],
+  constant: ["always the same", "Brings a value into the loop that is the same in each iteration."],
+  LoopCond: ["once more?", "Says whether the loop goes on: it is asked before each iteration."],
+  NextIteration: ["next iteration", "Hands a value to the next iteration, where the loop's Merge takes it."],
+  Exit: ["goes out", "Lets a value out of the loop, after the last iteration."],
+  loopMerge: ["first or next", "Takes the first value from Enter, and in each later iteration the one from NextIteration."],
+  loopSwitch: ["on or out", "Sends the value into the loop's body while the condition is true, and to Exit when it is false."],
+  condMerge: ["from one branch", "Takes the value of the branch that ran; the other branch gives none."],
   condSwitch: ["to one branch", "Sends the value to the branch that the predicate chooses; nothing runs in the other."],
 };
 
