@@ -27,7 +27,7 @@ def reads_before_reshaping(ops: Sequence[Operation], fed: Collection[Tensor]) ->
     """
     found: set[Operation] = set()
     for op in ops:
-        if op.type != "Assign" or op.attrs.get("validate_shape", True):
+        if op.type != "Assign" or op.attrs["validate_shape"]:
             continue
         variable = variable_behind(op)
         reads = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions, with_whole_loops
 from tests.rewrites.rewritten import rewritten
 from tests.rewrites.test_multi_output_fusion import both, same, types
 
@@ -53,6 +53,22 @@ def test_places_of_loops_and_branches() -> None:
     assert (branch, other_branch) == (True, False)
     assert not then.is_dead
     assert then._replace(branches=then.branches | other.branches).is_dead
+
+
+def test_an_exit_waits_for_all_that_enters_its_loop() -> None:
+    x, y = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.float32, [], name="y")
+    first = tf.while_loop(lambda v: v < 3.0, lambda v: v + y, [x])
+    tf.while_loop(lambda v: v < 5.0, lambda v: v * 2.0, [first])
+    ops = x.graph.get_operations()
+    where = positions(ops, [])
+    order, waits = with_whole_loops(ops, [], where)
+    assert set(order) == set(ops)
+    exits = [op for op in ops if op.type == "Exit"]
+    assert sorted(waits, key=exits.index) == exits
+    for op in exits:
+        enters = [o for o in ops if o.type == "Enter" and where[o].loops == where[op].loops]
+        assert enters and waits[op] == enters
+        assert all(order.index(enter) < order.index(op) for enter in enters)
 
 
 def test_what_has_one_operand_in_a_branch_is_in_that_branch() -> None:

@@ -153,6 +153,17 @@ def test_not_for_other_types_layouts_and_biases() -> None:
     assert not joined(_plan(y, grouped, filters, bias))
 
 
+def test_not_for_images_and_filters_of_unknown_shape() -> None:
+    x, filters, bias = _parts()
+    for image, window in (
+        (x, tf.placeholder(tf.float32)),
+        (tf.placeholder(tf.float32), filters),
+        (tf.placeholder(tf.float32, [1, 6, 6, None]), filters),
+    ):
+        y = tf.nn.relu(tf.nn.bias_add(convolved(image, window), bias))
+        assert not joined(_plan(y, image, window, bias))
+
+
 def test_a_bias_alone_is_left_to_a_loop_that_follows() -> None:
     x, filters, bias = _parts()
     biased = tf.nn.bias_add(convolved(x, filters), bias)

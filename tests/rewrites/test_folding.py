@@ -9,6 +9,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.graph.registry import get_op
+from dataflow.rewrites.folding import fold
 from tests.rewrites.rewritten import rewritten, types
 
 
@@ -123,3 +124,11 @@ def test_a_list_of_one_part_folds_to_the_part(one_of: Any) -> None:
     with tf.Session() as sess:
         for _ in range(6):
             assert sess.run(y, {scale: 2.0}).tolist() == [6.0, 14.0, 22.0]
+
+
+def test_as_many_bytes_as_allowed_fold_and_one_less_does_not() -> None:
+    total = tf.constant([1.0, 2.0, 3.0, 4.0]) + tf.constant([1.0, 1.0, 1.0, 1.0])
+    folded = fold(total, 16)
+    assert folded is not None
+    np.testing.assert_array_equal(folded.op.attrs["value"], [2, 3, 4, 5])
+    assert fold(total, 15) is None

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.jit import call_writers
+from dataflow.kernels.jit import call_list, call_writers
 from dataflow.kernels.jit.call_list_code import is_available
-from dataflow.runtime import plan_recorder
+from dataflow.runtime import plan_recorder, recorded_line
+from dataflow.runtime.array_layouts import Layout
 from dataflow.runtime.plan_recorder import Recorder
 from tests.early_recording import record_at_once
 from tests.samples import all_samples
@@ -544,3 +545,45 @@ def test_samples_give_the_same_bits_when_they_are_recorded(sample: Any) -> None:
     for result in results[1:]:
         for got, first in zip(result, results[0], strict=True):
             np.testing.assert_array_equal(got, first)
+
+
+def test_results_that_lie_in_another_one() -> None:
+    whole = np.zeros((4, 6), np.float32)
+    parts = [whole, whole[1:, 2:4], np.zeros((2, 2), np.float32)]
+    layouts = [Layout.of(x) for x in parts]
+    assert recorded_line.parts_among(parts, layouts) == {1: (0, 24 + 8)}
+    apart = [whole, np.zeros((4, 6), np.float32)[:, :2]]
+    assert recorded_line.parts_among(apart, [Layout.of(x) for x in apart]) is None
+
+
+@pytest.mark.parametrize(("microseconds", "gains"), [(70.0, True), (80.0, False)])
+def test_plans_whose_kernels_take_long_are_not_recorded(
+    microseconds: float, gains: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # as plans are recorded outside of these tests
+    x = tf.placeholder(tf.float32, [3, 4])
+    y = tf.matmul(tf.matmul(x, tf.ones([4, 4])), tf.ones([4, 5]))
+    for size in range(5, 8):
+        y = tf.matmul(y, tf.ones([size, size + 1]))
+    with tf.Session() as session:
+        for _ in range(5):
+            session.run(y, {x: normal(3, 4)})
+        plan, _ = session.plan_for(y, {x: normal(3, 4)})
+        monkeypatch.setattr(plan_recorder, "microseconds", lambda *_: microseconds)
+        recorder = plan_recorder._recorder_of(plan.generated, lambda _: None)
+    assert (recorder is not None) == gains
+
+
+def test_a_list_reuses_memory_that_nobody_reads_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    write = call_list.CallWriter.list
+    monkeypatch.setattr(
+        call_list.CallWriter, "list", lambda w: (made.append(w.num_bytes), write(w))[1]
+    )
+    x = tf.placeholder(tf.float32, [40, 50])
+    y = x
+    for _ in range(12):
+        y = tf.transpose(tf.matmul(y, tf.ones([int(y.shape[1]), 50])))
+    with tf.Session() as session:
+        run_until_lists(session, tf.reduce_sum(y), {x: normal(40, 50)})
+    assert max(made) < 6 * 50 * 50 * 4

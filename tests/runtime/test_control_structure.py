@@ -296,6 +296,26 @@ def test_a_branch_may_assign_the_variable_that_decides() -> None:
         assert [session.run(chosen), session.run(chosen)] == [1, 2]
 
 
+@pytest.mark.parametrize("outer", [True, False])
+@pytest.mark.parametrize("inner", [True, False])
+def test_one_variable_decides_in_both_branches(outer: bool, inner: bool) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        p = tf.placeholder(tf.bool, [])
+        decides = tf.Variable(inner)
+        read = decides.read_value()
+
+        def chosen(pivot: Any, true: float, false: float) -> Any:
+            with tf.control_dependencies([tf.identity(pivot)]):
+                no, yes = tf.raw_ops.Switch(data=tf.constant(1.0), pred=read)
+            return tf.raw_ops.Merge(inputs=[yes * true, no * false])[0]
+
+        no, yes = tf.raw_ops.Switch(data=p, pred=p)
+        number = tf.raw_ops.Merge(inputs=[chosen(no, 4.0, 5.0), chosen(yes, 2.0, 3.0)])[0]
+        session.run(decides.initializer)
+        wanted = (2.0 if outer else 4.0) + (not inner)
+        assert [session.run(number, {p: outer}) for _ in range(5)] == [wanted] * 5
+
+
 def test_a_transposed_array_that_a_loop_reads_is_laid_out_in_order() -> None:
     x = tf.placeholder(tf.float32, [2, 3])
     turned = tf.transpose(x)

@@ -235,3 +235,19 @@ def test_only_so_many_combinations_have_plans(monkeypatch: pytest.MonkeyPatch) -
         assert len(forms._plans) == 2
         assert run((False, True), (False, False)) is None
         assert len(forms._plans) == 2
+
+
+def test_on_a_gpu_conditionals_stay() -> None:
+    p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [2])
+    y = tf.cond(p, lambda: tf.exp(x) + 1.0, lambda: tf.tanh(x) - 1.0)
+    with tf.Session() as session:
+        for _ in range(RUNS_BEFORE_REWRITING + 1):
+            session.run(y, {p: True, x: [1.0, 2.0]})
+        plan = plans(session)[-1]
+        options = plan._options
+        assert specialized_plans.Forms.of(plan, options) is not None
+        session.has_gpu = True
+        try:
+            assert specialized_plans.Forms.of(plan, options) is None
+        finally:
+            session.has_gpu = False
