@@ -29,6 +29,7 @@ TESTS = (
         "tests/cluster/management/test_server.py",
     ),
     *("tests/cluster/management/test_training_modes.py", "tests/cluster/management/test_deaths.py"),
+    "tests/eager/test_variables.py",
     *("tests/ops/test_while_loop.py", "tests/ops/test_queue.py", "tests/ops/test_waiting.py"),
     *(
         "tests/ops/test_variables.py",
