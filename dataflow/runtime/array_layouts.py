@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.array_types import Array
-from dataflow.kernels.jit.compiler import address_of
+from dataflow.kernels.jit.compiler import address_of, reach
 
 #: Arrays of more elements are worth a call of their own.
 MOST_ELEMENTS = 1 << 16
@@ -96,10 +96,8 @@ def example_of(layout: Layout) -> Array:
 
 def _empty(layout: Layout) -> tuple[Array, Array]:
     """An array of a layout, and the memory in which it lies."""
-    ends = [(n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True)]
-    low = sum(min(0, e) for e in ends)
-    count = (sum(max(0, e) for e in ends) - low) // layout.dtype.itemsize + 1
-    memory = np.zeros(count, layout.dtype)
+    low, high = reach(layout.shape, layout.strides)
+    memory = np.zeros((high - low) // layout.dtype.itemsize + 1, layout.dtype)
     return np.ndarray(layout.shape, layout.dtype, memory, -low, layout.strides), memory
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import PLAIN, ROW_MAJOR, TRANSPOSED, product_functions
 from dataflow.kernels.jit.call_list_code import AXES, FIELDS, OPERANDS, code, conversion
-from dataflow.kernels.jit.compiler import address_of
+from dataflow.kernels.jit.compiler import address_of, reach
 from dataflow.kernels.jit.native_ufunc import merged_axes
 
 
@@ -315,9 +315,7 @@ _dtypes: dict[int, Any] = {}
 
 def _span(x: Array) -> tuple[int, int]:
     """Where the memory of an array begins and ends."""
-    ends = [(n - 1) * s for n, s in zip(x.shape, x.strides, strict=True)]
-    start = address_of(x)
-    low, high = (sum(limit(0, e) for e in ends) for limit in (min, max))
+    start, (low, high) = address_of(x), reach(x.shape, x.strides)
     return start + low, start + high + x.itemsize
 
 

@@ -287,3 +287,9 @@ def address_of(array: Array) -> int:
 
 
 _pointer_at = ctypes.c_void_p.from_address
+
+
+def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    """How far before and after the first element of an array its elements begin, in bytes."""
+    ends = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    return sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
