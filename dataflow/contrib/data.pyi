@@ -15,6 +15,7 @@ from dataflow.data import (
 )
 from dataflow.data.experimental import (
     AUTOTUNE as AUTOTUNE,
+    CheckpointInputPipelineHook as CheckpointInputPipelineHook,
     Counter as Counter,
     CsvDataset as CsvDataset,
     Optional as Optional,
@@ -35,6 +36,7 @@ from dataflow.data.experimental import (
     ignore_errors as ignore_errors,
     make_batched_features_dataset as make_batched_features_dataset,
     make_csv_dataset as make_csv_dataset,
+    make_saveable_from_iterator as make_saveable_from_iterator,
     map_and_batch as map_and_batch,
     parallel_interleave as parallel_interleave,
     parse_example_dataset as parse_example_dataset,

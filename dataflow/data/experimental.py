@@ -18,6 +18,10 @@ from dataflow.data.grouping import (
     group_by_window,
     sample_from_datasets,
 )
+from dataflow.data.iterator_checkpoints import (
+    CheckpointInputPipelineHook,
+    make_saveable_from_iterator,
+)
 from dataflow.data.optional import Optional, get_next_as_optional
 from dataflow.data.options import (
     AutoShardPolicy,
@@ -50,6 +54,7 @@ __all__ = [
     "SHARD_HINT",
     "UNKNOWN_CARDINALITY",
     "AutoShardPolicy",
+    "CheckpointInputPipelineHook",
     "Counter",
     "CsvDataset",
     "DatasetStructure",
@@ -83,6 +88,7 @@ __all__ = [
     "ignore_errors",
     "make_batched_features_dataset",
     "make_csv_dataset",
+    "make_saveable_from_iterator",
     "map_and_batch",
     "map_and_batch_with_legacy_function",
     "parallel_interleave",

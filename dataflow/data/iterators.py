@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow.data.structure import ComponentSpec, Structure, Structured, dims_like, flatten
 from dataflow.dtypes import as_dtype
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import dataset as ops
 from dataflow.ops.control_flow import with_dependencies
@@ -20,6 +21,9 @@ GET_NEXT_CALL_WARNING_MESSAGE = (
     "An unusually high number of `Iterator.get_next()` calls was detected: every call "
     "adds a node. Call it once, outside the training loop, and run the result."
 )
+
+#: The collection of the iterators of a graph, as tensors.
+GLOBAL_ITERATORS = "iterators"
 
 
 class Iterator(Structured):
@@ -37,6 +41,7 @@ class Iterator(Structured):
         output_classes: Any = None,
     ) -> None:
         self._iterator_resource = iterator_resource
+        default_graph().add_to_collection(GLOBAL_ITERATORS, iterator_resource)
         self._initializer = initializer
         if not isinstance(output_types, Structure):
             output_types = _structure(output_types, output_shapes, output_classes)

@@ -324,3 +324,18 @@ iterator_from_string_handle_op = declare_op(
     attrs=_ELEMENTS,
     stateful=True,
 )
+serialize_iterator_op = declare_op(
+    "SerializeIterator",
+    "resource_handle: resource -> serialized: string",
+    """How far an iterator has come, for a checkpoint; TensorFlow's has its dataset as well.
+
+    Shape: scalar.
+    """,
+    stateful=True,
+)
+deserialize_iterator_op = declare_op(
+    "DeserializeIterator",
+    "resource_handle: resource, serialized: string",
+    "Sets an iterator to where `SerializeIterator` found one.",
+    stateful=True,
+)

@@ -84,13 +84,11 @@ class CheckpointSaverHook(SessionRunHook):
 
     def after_create_session(self, session: BaseSession, coord: Any) -> None:
         """Writes the graph, and the first checkpoint."""
-        step = int(session.run(self._global_step_tensor))
         graph = default_graph()
         if self._save_graph_def:
             write_graph(graph, self._checkpoint_dir, "graph.pbtxt")
         self._summary_writer.add_graph(graph)
-        self._save(session, step)
-        self._timer.update_last_triggered_step(step)
+        self.save_now(session)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Fetches the global step."""
@@ -131,6 +129,16 @@ class CheckpointSaverHook(SessionRunHook):
                 log.info("A listener requested that training be stopped: %s", listener)
                 should_stop = True
         return should_stop
+
+    def use_saver(self, saver: Any) -> None:
+        """Saves with ``saver`` from now on."""
+        self._saver = saver
+
+    def save_now(self, session: BaseSession) -> None:
+        """Saves, and counts steps and seconds from here."""
+        step = int(session.run(self._global_step_tensor))
+        self._save(session, step)
+        self._timer.update_last_triggered_step(step)
 
     def _get_saver(self) -> Any:
         if self._saver is not None:

@@ -50,6 +50,27 @@ def written(tf: Any) -> Any:
         return tf.size(tf.decode_raw(tf.read_file(path), tf.uint8))
 
 
+def serialized(tf: Any) -> Any:
+    iterator = tf.data.Dataset.range(3, 6).make_one_shot_iterator()
+    state = tf.raw_ops.SerializeIterator(resource_handle=iterator._iterator_resource)
+    return tf.equal(tf.rank(state), 0)
+
+
+def moved_on(tf: Any) -> Any:
+    """The third element, where an iterator goes that the one beside it went to by itself."""
+    both = [tf.data.Dataset.range(3, 9).make_one_shot_iterator() for _ in range(2)]
+    first = both[0].get_next()
+    with tf.control_dependencies([first]):
+        second = both[0].get_next()
+    with tf.control_dependencies([second]):
+        state = tf.raw_ops.SerializeIterator(resource_handle=both[0]._iterator_resource)
+    move = tf.raw_ops.DeserializeIterator(
+        resource_handle=both[1]._iterator_resource, serialized=state
+    )
+    with tf.control_dependencies([move]):
+        return both[1].get_next()
+
+
 def record_file(tf: Any) -> str:
     path = text_file(b"")
     with tf.io.TFRecordWriter(path) as writer:
@@ -381,6 +402,8 @@ SAMPLES = [
     Sample("MakeIterator", initializable, (), 3),
     Sample("OneShotIterator", first(lambda tf: tf.data.Dataset.range(3, 4)), (), 3),
     Sample("IteratorGetNext", initializable, (), 3),
+    Sample("SerializeIterator", serialized, (), True, oracle=False),  # a variant there
+    Sample("DeserializeIterator", moved_on, (), 5, oracle=False),
     Sample("IteratorToStringHandle", by_handle, (), 7),
     Sample("IteratorFromStringHandleV2", by_handle, (), 7),
     Sample("IteratorGetNextAsOptional", next_optional, (), 7),

@@ -22,6 +22,7 @@ from dataflow.kernels.dataset.elements import (
     Element,
     FromFunction,
     as_array,
+    by_chance,
     pulled,
     same_kind,
 )
@@ -57,7 +58,7 @@ def shuffle_dataset_kernel(
         dataset.shuffling = shuffling
         return dataset
     if not first and not second:
-        first = int.from_bytes(os.urandom(7), "little")
+        first = by_chance()
     rounds = itertools.count()
 
     def shuffled(elements: Iterator[Any]) -> Iterator[Any]:

@@ -10,6 +10,10 @@ can: shuffling, repeating and taking move numbers, and a batch gathers its rows 
 
 from __future__ import annotations
 
+import contextlib
+import os
+import random
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -85,6 +89,24 @@ def same_kind(
 
 
 END: Any = object()
+_drawn_from = threading.local()
+
+
+@contextlib.contextmanager
+def chance_from(seed: int) -> Iterator[None]:
+    """In the block the numbers of `by_chance` follow from ``seed``."""
+    before = getattr(_drawn_from, "random", None)
+    _drawn_from.random = random.Random(seed)
+    try:
+        yield
+    finally:
+        _drawn_from.random = before
+
+
+def by_chance() -> int:
+    """A number of 56 bits that nobody gave a seed for."""
+    drawn: random.Random | None = getattr(_drawn_from, "random", None)
+    return int.from_bytes(os.urandom(7), "little") if drawn is None else drawn.getrandbits(56)
 
 
 def pulled(pull: Callable[[], Any]) -> Iterator[Any]:

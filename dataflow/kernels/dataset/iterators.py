@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dataflow.errors import InvalidArgumentError, OutOfRangeError
+from dataflow.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.array_types import Array
-from dataflow.kernels.dataset.elements import END, Element
+from dataflow.kernels.dataset.elements import END, Element, chance_from
 from dataflow.kernels.optional import OptionalValue
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
@@ -30,19 +32,67 @@ class IteratorResource:
         self.shapes = shapes
         self.lock = threading.Lock()
         self.elements: Iterator[Element] | None = None
+        #: How many elements were taken, those that failed as well.
+        self.num_taken = 0
+        #: Makes the dataset anew, where the iterator can; and the chance that it was made with.
+        self.begin: Callable[[], Iterator[Element]] | None = None
+        self.chance = 0
+
+    def start(self, elements: Iterator[Element]) -> None:
+        """Goes on with these elements, from the first."""
+        with self.lock:
+            old, self.elements, self.num_taken = self.elements, elements, 0
+        if hasattr(old, "close"):
+            with contextlib.suppress(ValueError):
+                old.close()  # type: ignore[union-attr]
+
+    def begin_by_chance(self, chance: int) -> None:
+        """Starts with a dataset that is made anew, whose unseeded parts follow from ``chance``."""
+        assert self.begin is not None
+        self.chance = chance
+        with chance_from(chance):
+            elements = self.begin()
+        self.start(elements)
+
+    def position(self) -> bytes:
+        """What `go_to` needs to come here again; raises `FailedPreconditionError` before the start."""
+        self._check_started()
+        return json.dumps({"num_taken": self.num_taken, "chance": self.chance}).encode()
+
+    def go_to(self, position: bytes) -> None:
+        """Begins again and leaves out as many elements as had been taken at ``position``."""
+        stored = json.loads(position)
+        if self.begin is not None:
+            self.begin_by_chance(stored["chance"])
+        self._check_started()
+        if self.num_taken:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"the iterator {self.name!r} has given elements, and its dataset depends on what is fed: "
+                "run its initializer right before it is restored.",
+            )
+        for _ in range(stored["num_taken"]):
+            with contextlib.suppress(Exception):  # it was given as an error
+                self.next()
+
+    def _check_started(self) -> None:
+        if self.elements is None:
+            raise FailedPreconditionError(
+                None, None, f"run the initializer of the iterator {self.name!r} first."
+            )
 
     def next(self) -> Element:
         """The next element; `OutOfRangeError` at the end."""
         with self.lock:
             if self.elements is None:
-                from dataflow.errors import FailedPreconditionError
-
                 raise FailedPreconditionError(
                     None,
                     None,
                     "GetNext() failed because the iterator has not been initialized: run the "
                     f"initializer operation of {self.name!r} before getting the next element.",
                 )
+            self.num_taken += 1
             element = next(self.elements, END)
             if element is END:
                 raise OutOfRangeError(None, None, "End of sequence")
@@ -58,12 +108,7 @@ def iterator_kernel(ctx: KernelContext, *, output_types: Any, output_shapes: Any
 
 @kernel("MakeIterator", stateful=True, cpu_only="datasets live on the host")
 def make_iterator_kernel(ctx: KernelContext, dataset: Any, iterator: Any) -> None:
-    started = dataset.iterate()
-    with iterator.lock:
-        old, iterator.elements = iterator.elements, started
-    if hasattr(old, "close"):
-        with contextlib.suppress(ValueError):
-            old.close()
+    iterator.start(dataset.iterate())
 
 
 @kernel("OneShotIterator", stateful=True, cpu_only="datasets live on the host")
@@ -81,8 +126,8 @@ def one_shot_iterator_kernel(
 
     def create() -> IteratorResource:
         resource = IteratorResource(ctx.resource_name, output_types, output_shapes)
-        (dataset,) = dataset_factory.bind(ctx, other_arguments)()
-        resource.elements = dataset.iterate()
+        resource.begin = lambda: dataset_factory.bind(ctx, other_arguments)()[0].iterate()
+        resource.begin_by_chance(int.from_bytes(os.urandom(7), "little"))
         return resource
 
     return ctx.resource("iterator", create)
@@ -108,6 +153,18 @@ def iterator_get_next_as_optional_kernel(ctx: KernelContext, iterator: Any) -> O
 def iterator_to_string_handle_kernel(ctx: KernelContext, resource_handle: Any) -> Any:
     ctx.resources.put("", "iterator_handle", resource_handle.name, resource_handle)
     return np.array(resource_handle.name.encode(), dtype=object)
+
+
+@kernel("SerializeIterator", stateful=True, cpu_only="datasets live on the host")
+def serialize_iterator_kernel(ctx: KernelContext, resource_handle: Any) -> Any:
+    return np.array(resource_handle.position(), dtype=object)
+
+
+@kernel("DeserializeIterator", stateful=True, cpu_only="datasets live on the host")
+def deserialize_iterator_kernel(
+    ctx: KernelContext, resource_handle: Any, serialized: Array
+) -> None:
+    resource_handle.go_to(text(serialized).encode())
 
 
 @kernel("IteratorFromStringHandleV2", stateful=True, cpu_only="datasets live on the host")
