@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,10 +18,6 @@ from dataflow.data.grouping import (
     group_by_reducer,
     group_by_window,
     sample_from_datasets,
-)
-from dataflow.data.iterator_checkpoints import (
-    CheckpointInputPipelineHook,
-    make_saveable_from_iterator,
 )
 from dataflow.data.optional import Optional, get_next_as_optional
 from dataflow.data.options import (
@@ -54,7 +51,6 @@ __all__ = [
     "SHARD_HINT",
     "UNKNOWN_CARDINALITY",
     "AutoShardPolicy",
-    "CheckpointInputPipelineHook",
     "Counter",
     "CsvDataset",
     "DatasetStructure",
@@ -88,7 +84,6 @@ __all__ = [
     "ignore_errors",
     "make_batched_features_dataset",
     "make_csv_dataset",
-    "make_saveable_from_iterator",
     "map_and_batch",
     "map_and_batch_with_legacy_function",
     "parallel_interleave",
@@ -424,4 +419,13 @@ def make_batched_features_dataset(
     return parsed.prefetch(prefetch_buffer_size)
 
 
-__getattr__ = explain_absent(__name__)
+#: Saving is above datasets: `dataflow.train.iterator_checkpoints`.
+_OF_TRAINING = ("CheckpointInputPipelineHook", "make_saveable_from_iterator")
+__all__.extend(_OF_TRAINING)
+
+
+def __getattr__(name: str) -> Any:
+    home = "dataflow.train.iterator_checkpoints"
+    if name in _OF_TRAINING:
+        return getattr(importlib.import_module(home), name)
+    return explain_absent(__name__)(name)

@@ -268,6 +268,27 @@ class Loss:
         return cls(**config)
 
 
+class LossFunctionWrapper(Loss):
+    """A loss given by a function ``fn(y_true, y_pred, **kwargs)`` of the loss of each example."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        reduction: Any = "auto",
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(reduction, name)
+        self.fn = fn
+        self._fn_kwargs = kwargs
+
+    def call(self, y_true: TensorLike, y_pred: TensorLike) -> Any:
+        return self.fn(y_true, y_pred, **self._fn_kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), **self._fn_kwargs}
+
+
 def _class(class_name: str, function: Callable[..., Any]) -> type[Loss]:
     """The class of a loss function: its settings are arguments, before ``reduction`` and ``name``."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -334,7 +355,7 @@ _FUNCTIONS = (
 BY_NAME: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
 BY_NAME.update(mse=mse, MSE=mse, mae=mae, MAE=mae, mape=mape, MAPE=mape, msle=msle, MSLE=msle)
 BY_NAME.update(kld=kld, KLD=kld, cosine=cosine_proximity, cosine_similarity=cosine_proximity)
-_CLASSES = {c.__name__: c for c in Loss.__subclasses__()}
+_CLASSES = {c.__name__: c for c in Loss.__subclasses__() if c is not LossFunctionWrapper}
 
 
 def get(identifier: Any) -> Any:

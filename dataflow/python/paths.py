@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from dataflow.namespaces import absent
+from dataflow.python.library_paths import LIBRARY_TABLE
 from dataflow.python.path_table import KERAS, TABLE, TREES
 
 _ROOT = "dataflow."
@@ -28,7 +29,9 @@ _OF_TENSORFLOW = {"python", "core"}
 def homes() -> dict[str, tuple[str, ...]]:
     """The table: path below ``tensorflow`` -> the modules that its names come from."""
     table: dict[str, tuple[str, ...]] = {path: tuple(home.split()) for path, home in KERAS.items()}
-    for line in TABLE.strip().splitlines():
+    for line in (TABLE + LIBRARY_TABLE).strip().splitlines():
+        if not line:
+            continue
         path, _, modules = line.partition(" : ")
         stem, brace, rest = path.partition("{")
         words, _, tail = rest.partition("}")

@@ -1,0 +1,57 @@
+"""More of the table of `path_table`: TensorFlow's private modules of its library (Keras, estimators, training, data)."""
+
+from __future__ import annotations
+
+#: As `path_table.TABLE`.
+LIBRARY_TABLE = """
+keras.optimizer_v2 : keras.optimizers
+keras.premade : keras.experimental
+keras.optimizer_v2.{adadelta adagrad adam adamax ftrl gradient_descent nadam rmsprop} : keras.optimizers
+keras.optimizer_v2.optimizer_v2 : python.keras_names keras.base_optimizer
+keras.optimizer_v2.learning_rate_schedule : keras.learning_rate_schedules
+keras.engine.{base_layer base_layer_utils node} : python.keras_names keras.layers keras.models keras.op_layers keras.call_nodes keras.utils python.keras_package
+keras.engine.input_spec : keras.layers layers.base
+keras.layers.{dense_attention recurrent_v2 normalization_v2} : keras.layers keras.layers.attention
+keras.layers.rnn_cell_wrapper_v2 : rnn.cells nn
+keras.saving.{save model_config} : keras.models
+keras.saving.saved_model_experimental : keras.experimental
+keras.utils.mode_keys : python.mode_keys
+keras.utils.metrics_utils : python.keras_names keras.confusion_metrics
+keras.utils.losses_utils : python.keras_names losses keras.losses
+keras.{model_subclassing_test_util} : python.keras_test_models
+keras.{testing_utils keras_parameterized} : python.keras_tests python.keras_test_models
+keras.backend_config : keras.backend
+keras.callbacks_v1 : keras.callbacks
+keras.datasets.cifar : keras.datasets.cifar10
+keras.premade.linear : keras.linear_models keras.experimental
+keras.premade.wide_deep : keras.linear_models keras.experimental
+python.estimator.canned.{metric_keys prediction_keys} : python.estimator_names
+python.estimator.canned.{kmeans rnn saved_model_estimator boosted_trees_utils} : estimator contrib.estimator estimator.recurrent estimator.kmeans
+python.estimator.canned.{baseline dnn_linear_combined boosted_trees} : python.estimator_names estimator contrib.estimator
+python.estimator.canned.{dnn linear} : python.heads python.estimator_names estimator estimator.logit_functions contrib.estimator
+python.estimator.model_fn : python.estimator_names estimator estimator.logit_functions
+python.estimator.early_stopping : estimator.early_stopping estimator.experimental
+python.estimator.export.export : estimator.export estimator
+python.estimator.gc : python.checkpoint_gc
+python.estimator.hooks.fake_summary_writer : contrib.testing
+python.estimator.extenders : contrib.estimator estimator.extenders
+python.estimator.keras : keras.estimator
+python.estimator.tpu.{tpu_config tpu_estimator tpu_context} : contrib.tpu estimator.tpu
+contrib.estimator.python.estimator.{logit_fns boosted_trees export exporter} : contrib.estimator estimator.logit_functions
+contrib.learn.python.learn.utils.gc : python.checkpoint_gc
+contrib.learn.python.learn.{basic_session_run_hooks session_run_hook monitored_session} : train
+contrib.learn.python.learn.summary_writer_cache : summary
+contrib.learn.python.learn.learn_io.{numpy_io pandas_io} : contrib.learn estimator.inputs
+contrib.learn.python.learn.estimators.dnn_linear_combined : contrib.learn
+python.training.tracking.tracking : ops.trackable train
+python.training.tracking.python_state : train.experimental
+python.training.tracking.{graph_view layer_utils} : train.object_graph keras.layer_tree
+python.training.saving.{functional_saver saveable_object_util} : train.saveables train
+python.training.{distribute distribution_strategy_context} : distribute
+python.data.experimental.kernel_tests.serialization.dataset_serialization_test_base : python.dataset_serialization_tests
+python.data.experimental.ops.iterator_ops : data.experimental train.iterator_checkpoints
+python.data.util.options : data.options
+python.data.util.convert : python.data_conversions
+python.saved_model.main_op_impl : saved_model.main_op
+python.layers.utils : python.layer_sizes layers.base python.layer_names
+"""
