@@ -19,6 +19,8 @@ from dataflow.ops.casts import cast
 from dataflow.ops.control_flow import group
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import add_n
+from dataflow.ops.reduce import reduce_sum
+from dataflow.ops.summary import scalar
 from dataflow.train.global_step import get_global_step
 
 SERVING = "serving_default"
@@ -37,6 +39,8 @@ class HeadParts(NamedTuple):
     predictions: dict[Any, Tensor]
     loss: Any
     metrics: dict[str, Any]
+    #: Of a training whose loss is a sum: the (weighted) mean over examples, for a summary.
+    mean_loss: Any = None
 
 
 class Head:
@@ -156,12 +160,17 @@ class Head:
                     mode, parts.predictions, export_outputs=self.export_outputs(parts.predictions)
                 )
             loss, metrics = parts.loss, dict(parts.metrics)
+            shown = {"average_loss": parts.mean_loss}
             if regularization_losses:
-                extra = add_n(list(regularization_losses))
+                extra = shown["regularization_loss"] = add_n(list(regularization_losses))
                 loss = loss + extra
                 metrics["regularization_loss"] = means.mean(extra, name="regularization_loss")
             if mode == ModeKeys.EVAL:
                 return EstimatorSpec(mode, parts.predictions, loss, eval_metric_ops=metrics)
+            with name_scope(""):
+                for key, value in {"loss": loss, **shown}.items():
+                    if value is not None:
+                        scalar(f"{key}/{self.name}" if self.name else key, value)
         train_op = _train_op(loss, optimizer, trainable_variables, train_op_fn, update_ops)
         return EstimatorSpec(mode, parts.predictions, loss, train_op)
 
@@ -182,7 +191,10 @@ class Head:
         weights = self._weights(features)
         loss = losses.compute_weighted_loss(each_loss, weights, reduction=self._reduction)
         if mode != ModeKeys.EVAL:
-            return HeadParts(predictions, loss, {})
+            mean = None
+            if self._reduction == losses.Reduction.SUM:
+                mean = loss / reduce_sum(weights * array.ones_like(each_loss))
+            return HeadParts(predictions, loss, {}, mean)
         given = None if self._weight_column is None else weights
         metrics = self.metrics(labels, predictions, each_loss, given)
         if self.name:

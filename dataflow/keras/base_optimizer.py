@@ -94,8 +94,6 @@ class Optimizer:
     def __setattr__(self, name: str, value: Any) -> None:
         given, name = name, _OLD_NAMES.get(name, name)
         if name in self.__dict__.get("_hyper", ()):
-            if isinstance(self._hyper[name], schedules.LearningRateSchedule):
-                raise ValueError("The learning rate follows a schedule, so it cannot be set.")
             self._set_hyper(name, value)
         else:
             super().__setattr__(given, value)
@@ -104,7 +102,8 @@ class Optimizer:
         """Names a setting (a number, a tensor, a function of nothing, a schedule), or changes it."""
         if isinstance(value, dict):
             value = schedules.deserialize(value)
-        if name in self._given:
+        is_schedule = isinstance(value, schedules.LearningRateSchedule)
+        if name in self._given and not is_schedule:
             K.set_value(self._hyper[name], value)
         else:
             self._hyper[name] = value
@@ -247,19 +246,20 @@ class Optimizer:
 
     # ---- steps ----------------------------------------------------------------------------
 
-    def get_gradients(self, loss: Any, params: Any) -> list[Any]:
+    def get_gradients(self, loss: Any, params: Any, grad_loss: Any = None) -> list[Any]:
         """The gradient of ``loss`` for each of ``params``, cut as the optimizer says.
 
-        Raises `ValueError` where none depends on them.
+        ``grad_loss``: the gradient of ``loss`` itself, 1 by default. Raises `ValueError` where none
+        depends on them.
         """
         graph = loss.graph
         with graph.as_default(), graph.name_scope(f"{self._name}/gradients"):
             found = self._in(params[0].op.graph if params else graph).compute_gradients(
-                loss, params
+                loss, params, grad_loss=grad_loss
             )
             if all(g is None for g, _ in found):
                 raise ValueError(
-                    "No gradient reaches any trainable weight: the loss does not depend on them "
+                    "No gradients provided for any variable: the loss does not depend on them "
                     "through differentiable ops (argmax, round and comparisons have no gradient)."
                 )
             return [None if g is None else self._clipped(g) for g, _ in found]
@@ -300,21 +300,19 @@ class Optimizer:
 
     def _compute_gradients(self, loss: Any, var_list: Any, grad_loss: Any = None) -> Any:
         """Pairs (gradient, variable); subclasses that `minimize` something else override it."""
-        if grad_loss is not None:
-            raise NotImplementedError("minimize(grad_loss=...) is not supported.")
         if default_graph().is_of_calls and callable(loss):
             with GradientTape() as tape:
                 if not callable(var_list):
                     tape.watch(var_list)
                 value = loss()
             params = list(var_list() if callable(var_list) else var_list)
-            found = tape.gradient(value, params)
-            return zip(
-                [None if g is None else self._clipped(g) for g in found], params, strict=True
-            )
+            found = tape.gradient(value, params, grad_loss)
+            cut = [None if g is None else self._clipped(g) for g in found]
+            return list(zip(cut, params, strict=True))
         loss = loss() if callable(loss) else loss
         params = list(var_list() if callable(var_list) else var_list)
-        return zip(self.get_gradients(loss, params), params, strict=True)
+        how = {} if grad_loss is None else {"grad_loss": grad_loss}
+        return list(zip(self.get_gradients(loss, params, **how), params, strict=True))
 
     # ---- for subclasses -------------------------------------------------------------------
 

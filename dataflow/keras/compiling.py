@@ -118,6 +118,7 @@ class Compiling:
             raise NotImplementedError("compile(distribute=...) is not supported.")
         if kwargs.pop("run_eagerly", None):
             self.run_eagerly = True
+        kwargs.pop("experimental_run_tf_function", None)  # how TensorFlow's training runs inside
         if kwargs:
             raise TypeError(f"compile: unexpected argument {next(iter(kwargs))!r}.")
         with self._graph.as_default():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.dtypes import int64
-from dataflow.errors import DTypeError, ShapeError
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
@@ -30,7 +29,7 @@ def optional_param_to_tensor(
 def partial_shape_to_tensor(shape_like: Any) -> Tensor:
     """A shape, or a vector of sizes, as an int64 vector; -1 stands for an unknown size.
 
-    Raises `ShapeError` for a tensor that is no vector, `DTypeError` for one of other numbers.
+    Raises `ValueError` for a tensor that is no vector, `TypeError` for one of other numbers.
     """
     if not isinstance(shape_like, Tensor):
         try:
@@ -40,12 +39,12 @@ def partial_shape_to_tensor(shape_like: Any) -> Tensor:
             pass
     tensor = convert_to_tensor(shape_like, preferred_dtype=int64)
     if tensor.shape.ndims not in (None, 1):
-        raise ShapeError(
+        raise ValueError(
             f"The given shape {shape_like} must be a 1-D tensor of tf.int64 values, but the shape was "
             f"{tensor.shape}."
         )
     if tensor.dtype != int64:
-        raise DTypeError(
+        raise TypeError(
             f"The given shape {shape_like} must be a 1-D tensor of tf.int64 values, but the element "
             f"type was {tensor.dtype.name}."
         )

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from dataflow.dtypes import float32
 from dataflow.errors import OpError
+from dataflow.estimator import canned
 from dataflow.estimator.logit_functions import dnn_logit_fn_builder, linear_logit_fn_builder
+from dataflow.estimator.model_fn import EstimatorSpec
+from dataflow.estimator.tpu import TPUEstimatorSpec
+from dataflow.graph import nest
 from dataflow.graph.collections import GraphKeys
+from dataflow.ops.activation import relu
+from dataflow.ops.array import size
+from dataflow.ops.casts import cast
+from dataflow.ops.moments import zero_fraction
+from dataflow.ops.sums import add_n
 from dataflow.train.checkpoint_management import load_variable
 
 __all__ = ["AVERAGE_LOSS_METRIC_KEY", "LOSS_METRIC_KEY", "MetricKeys", "PredictionKeys"]
@@ -16,6 +27,7 @@ AVERAGE_LOSS_METRIC_KEY = "average_loss"
 
 _dnn_logit_fn_builder = dnn_logit_fn_builder
 _linear_logit_fn_builder = linear_logit_fn_builder
+_TPUEstimatorSpec = TPUEstimatorSpec
 
 
 class MetricKeys:
@@ -67,3 +79,84 @@ def _load_global_step_from_checkpoint_dir(checkpoint_dir: Any) -> Any:
         return load_variable(checkpoint_dir, GraphKeys.GLOBAL_STEP)
     except (OpError, ValueError):
         return 0
+
+
+def _dnn_model_fn(
+    features: Any,
+    labels: Any,
+    mode: str,
+    head: Any,
+    hidden_units: Any,
+    feature_columns: Sequence[Any],
+    optimizer: Any = "Adagrad",
+    activation_fn: Callable[..., Any] = relu,
+    dropout: Any = None,
+    input_layer_partitioner: Any = None,
+    config: Any = None,
+    use_tpu: bool = False,
+    batch_norm: bool = False,
+) -> EstimatorSpec:
+    """The ``model_fn`` of `DNNClassifier` and its kin."""
+    return canned.dnn_model_fn(
+        features, labels, mode, head, hidden_units, feature_columns, optimizer, activation_fn,
+        dropout, batch_norm, input_layer_partitioner, config,
+    )  # fmt: skip
+
+
+def _linear_model_fn(
+    features: Any,
+    labels: Any,
+    mode: str,
+    head: Any,
+    feature_columns: Sequence[Any],
+    optimizer: Any,
+    partitioner: Any,
+    config: Any,
+    use_tpu: bool = False,
+    sparse_combiner: str = "sum",
+) -> EstimatorSpec:
+    """The ``model_fn`` of `LinearClassifier` and its kin."""
+    return canned.linear_model_fn(
+        features,
+        labels,
+        mode,
+        head,
+        feature_columns,
+        optimizer,
+        partitioner,
+        sparse_combiner,
+        config,
+    )
+
+
+def _dnn_linear_combined_model_fn(
+    features: Any,
+    labels: Any,
+    mode: str,
+    head: Any,
+    linear_feature_columns: Any = None,
+    linear_optimizer: Any = "Ftrl",
+    dnn_feature_columns: Any = None,
+    dnn_optimizer: Any = "Adagrad",
+    dnn_hidden_units: Any = None,
+    dnn_activation_fn: Callable[..., Any] = relu,
+    dnn_dropout: Any = None,
+    input_layer_partitioner: Any = None,
+    config: Any = None,
+    batch_norm: bool = False,
+    linear_sparse_combiner: str = "sum",
+) -> EstimatorSpec:
+    """The ``model_fn`` of `DNNLinearCombinedClassifier` and its kin."""
+    return canned.combined_model_fn(
+        features, labels, mode, head, linear_feature_columns, linear_optimizer, linear_sparse_combiner,
+        dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn, dnn_dropout,
+        batch_norm, input_layer_partitioner, config,
+    )  # fmt: skip
+
+
+def _compute_fraction_of_zero(variables: Any) -> Any:
+    """How many of the weights are 0, of 1, float32; ``variables``: a nesting of them."""
+    leaves = nest.flatten(variables)
+    sizes = [cast(size(x), float32) for x in leaves]
+    zeros = [zero_fraction(x) * n for x, n in zip(leaves, sizes, strict=True)]
+    return add_n(zeros) / add_n(sizes)

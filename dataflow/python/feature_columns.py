@@ -94,6 +94,17 @@ _VocabularyFileCategoricalColumn = VocabularyFileCategoricalColumn
 _VocabularyListCategoricalColumn = VocabularyListCategoricalColumn
 _SequenceCategoricalColumn = SequenceCategoricalColumn
 _SharedEmbeddingColumn = shared_embeddings.CollectedEmbeddingColumn
+#: Those of before 1.13, which have become the same.
+_numeric_column = numeric.numeric_column
+_bucketized_column = numeric.bucketized_column
+_crossed_column = crossed.crossed_column
+_embedding_column = embedding.embedding_column
+_indicator_column = embedding.indicator_column
+_weighted_categorical_column = categorical.weighted_categorical_column
+_categorical_column_with_hash_bucket = categorical.categorical_column_with_hash_bucket
+_categorical_column_with_identity = categorical.categorical_column_with_identity
+_categorical_column_with_vocabulary_file = categorical.categorical_column_with_vocabulary_file
+_categorical_column_with_vocabulary_list = categorical.categorical_column_with_vocabulary_list
 _FeatureColumn = old_columns.OldFeatureColumn
 _DenseColumn = old_columns.OldDenseColumn
 _CategoricalColumn = old_columns.OldCategoricalColumn

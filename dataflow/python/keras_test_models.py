@@ -101,16 +101,12 @@ def get_multi_io_model(
     if shared_input_branch:
         inputs = shared_input_branch[0].output
         outputs = _branched(
-            inputs, branch_a, branch_b, shared_input_branch[1:] or [_same], shared_output_branch
+            inputs, branch_a, branch_b, shared_input_branch[1:], shared_output_branch
         )
         return keras.Model(inputs, outputs)
     inputs = [branch_a[0].output, branch_b[0].output]
     outputs = _branched(inputs, branch_a[1:], branch_b[1:], None, shared_output_branch)
     return keras.Model(inputs, outputs)
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 class SimpleTestModel(keras.Model):  # type: ignore[misc]

@@ -134,8 +134,38 @@ def test_minimize_asks_for_gradients_where_a_subclass_has_them():
         assert session.run(x).tolist() == [0.5]
         session.run(plain)
         assert session.run(x).tolist() == [-0.25]
-        with pytest.raises(NotImplementedError, match="grad_loss"):
-            keras.optimizers.SGD().minimize(3.0 * x, [x], grad_loss=x)
+        scaled = keras.optimizers.SGD(0.25).minimize(3.0 * x, [x], grad_loss=tf.constant([2.0]))
+        session.run(tf.global_variables_initializer())
+        session.run(scaled)
+        assert session.run(x).tolist() == [-0.5]
+
+
+def test_grad_loss_with_eager_execution():
+    from dataflow.python.eager import context
+
+    with context.eager_mode():
+        x = tf.Variable([1.0], use_resource=True)
+        keras.optimizers.SGD(0.25).minimize(lambda: 3.0 * x, [x], grad_loss=tf.constant([2.0]))
+        assert x.numpy().tolist() == [-0.5]
+
+
+def test_a_schedule_and_a_number_take_each_others_place():
+    schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5)
+    optimizer = keras.optimizers.SGD(schedule)
+    optimizer.lr = 0.3
+    assert optimizer.get_config()["learning_rate"] == 0.3
+    with tf.Graph().as_default():
+        variable = tf.Variable(1.0)
+        optimizer.minimize(lambda: variable * 2.0, [variable])
+        optimizer.learning_rate = schedule
+        assert optimizer.get_config()["learning_rate"]["class_name"] == "ExponentialDecay"
+
+
+def test_how_training_runs_inside_is_no_matter():
+    model = keras.Sequential([keras.layers.Dense(1, input_shape=(1,))])
+    model.compile("sgd", "mse", experimental_run_tf_function=True)
+    with pytest.raises(TypeError, match="run_tf"):
+        model.compile("sgd", "mse", run_tf=True)
 
 
 def test_what_is_refused():
@@ -146,8 +176,6 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="momentum"):
         keras.optimizers.SGD(momentum=2)
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5)
-    with pytest.raises(ValueError, match="follows a schedule"):
-        keras.optimizers.SGD(schedule).lr = 0.1
     with pytest.raises(ValueError, match="does not support"):
         keras.optimizers.Nadam(schedule)
     model = model_with("sgd")
