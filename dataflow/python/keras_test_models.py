@@ -84,29 +84,21 @@ def get_multi_io_model(
 ) -> Any:
     """A model of two branches, of the type of `get_model_type`.
 
-    Each branch is a list of layers, of which the first is an `InputLayer` where there is no
-    ``shared_input_branch``. Raises `ValueError` for a sequential model, which has one branch.
+    Each branch is a list of layers; the first item of ``shared_input_branch``, or else of either branch, is a
+    `keras.Input`. Raises `ValueError` for a sequential model, which has one branch.
     """
     kind = get_model_type()
     if kind == "sequential":
         raise ValueError("Cannot use `get_multi_io_model` to construct sequential models")
-    has_inputs = isinstance((shared_input_branch or branch_a)[0], keras.layers.InputLayer)
-    if kind.startswith("subclass"):
-        first = 1 if has_inputs else 0
-        if shared_input_branch:
-            parts = (list(branch_a), list(branch_b), list(shared_input_branch)[first:])
-        else:
-            parts = (list(branch_a)[first:], list(branch_b)[first:], [])
-        return _TwoBranches(lambda: (*parts, list(shared_output_branch or ())), kind == "subclass")
+    branches = [list(branch_a), list(branch_b), list(shared_input_branch or ())]
     if shared_input_branch:
-        inputs = shared_input_branch[0].output
-        outputs = _branched(
-            inputs, branch_a, branch_b, shared_input_branch[1:], shared_output_branch
-        )
-        return keras.Model(inputs, outputs)
-    inputs = [branch_a[0].output, branch_b[0].output]
-    outputs = _branched(inputs, branch_a[1:], branch_b[1:], None, shared_output_branch)
-    return keras.Model(inputs, outputs)
+        inputs = branches[2].pop(0)
+    else:
+        inputs = [branches[0].pop(0), branches[1].pop(0)]
+    parts = (*branches, list(shared_output_branch or ()))
+    if kind.startswith("subclass"):
+        return _TwoBranches(lambda: parts, kind == "subclass")
+    return keras.Model(inputs, _branched(inputs, *parts))
 
 
 class SimpleTestModel(keras.Model):  # type: ignore[misc]

@@ -53,5 +53,6 @@ python.data.experimental.ops.iterator_ops : data.experimental train.iterator_che
 python.data.util.options : data.options
 python.data.util.convert : python.data_conversions
 python.saved_model.main_op_impl : saved_model.main_op
+python.ops.losses.{loss_reduction util} : losses python.keras_names
 python.layers.utils : python.layer_sizes layers.base python.layer_names
 """

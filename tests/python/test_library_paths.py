@@ -117,14 +117,12 @@ def test_models_of_two_branches(kind: str, shared: bool) -> None:
     ones = {"kernel_initializer": "ones"}
     with tf.Graph().as_default(), model_type_scope(kind):
         first = [
-            tf.keras.layers.InputLayer(input_shape=(2,)),
+            tf.keras.Input((2,)),
             tf.keras.layers.Activation("linear"),
         ]
         branches = [[dense(2, **ones)], [dense(3, **ones)]]
         if not shared:
-            branches = [
-                [tf.keras.layers.InputLayer(input_shape=(2,)), *branch] for branch in branches
-            ]
+            branches = [[tf.keras.Input((2,)), *branch] for branch in branches]
         model = keras_test_models.get_multi_io_model(*branches, first if shared else None)
         x = np.array([[1.0, 2.0]], "float32")
         a, b = model.predict(x if shared else [x, 2 * x])
