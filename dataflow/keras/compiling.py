@@ -308,12 +308,15 @@ class Compiling:
         return titles, values, objects
 
     def _watched(self, metrics: Any, what: str) -> list[list[Any]]:
-        """The metrics of each output; a flat list is for all of them."""
+        """The metrics of each output; a flat list is for all of them, each with objects of its own."""
         names = self.output_names  # type: ignore[attr-defined]
         if isinstance(metrics, dict) or any(isinstance(m, (list, tuple)) for m in metrics):
             wanted = self._per_output(metrics, what)
             return [list(w) if isinstance(w, (list, tuple)) else [w] if w else [] for w in wanted]
-        return [list(metrics) for _ in names]
+        if len(names) == 1:
+            return [list(metrics)]
+        copy = lambda m: type(m).from_config(m.get_config()) if isinstance(m, Metric) else m
+        return [[copy(m) for m in metrics] for _ in names]
 
     def _metric(self, metric: Any, of: _Trained, is_weighted: bool) -> tuple[str, Any, Any]:
         """A metric's title, its value after a batch, and the object that counts it."""

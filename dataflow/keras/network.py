@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -145,20 +146,32 @@ class Model(Training, Layer):
 
     @property
     def input_names(self) -> list[str]:
-        """Names of the input layers."""
-        return [tag_of(t, "history")[0].name for t in self.inputs]
+        """Names of the input layers; of a model with a ``call`` of its own "input_1", "input_2" ..."""
+        names = [tag_of(t, "history")[0].name for t in self.inputs]
+        if self._is_called_as_a_whole() and all(re.fullmatch(r"input_\d+", n) for n in names):
+            return [f"input_{i + 1}" for i in range(len(names))]
+        return names
 
     @property
     def output_names(self) -> list[str]:
-        """Names of the layers that give the outputs; a model without any has no such attribute."""
+        """Names of the layers that give the outputs; a model without any has no such attribute.
+
+        Those of a model with a ``call`` of its own are "output_1", "output_2" ...
+        """
         if not self.outputs:
             raise AttributeError(f"{self.name} has no outputs yet, and no `output_names`")
         names = []
         for i, tensor in enumerate(self.outputs):
             history = tag_of(tensor, "history")
-            name = f"output_{i + 1}" if history is None else history[0].name
+            is_own = history is None or history[0] is self
+            name = f"output_{i + 1}" if is_own else history[0].name
             names.append(name if name not in names else f"{name}_{i}")
         return names
+
+    def _is_called_as_a_whole(self) -> bool:
+        """Whether the outputs are what the model's own ``call`` returned."""
+        histories = [tag_of(tensor, "history") for tensor in self.outputs]
+        return any(history is not None and history[0] is self for history in histories)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """The layer of a name or a number; raises `ValueError` with the names there are."""

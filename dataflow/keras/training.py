@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -163,14 +164,15 @@ class Training(Compiling):
         data.check_whole_batches(count, self.inputs)
         return [*ins, *outs, *weights]
 
-    def _batch(self, element: Any) -> list[Any]:
+    def _batch(self, element: Any, class_weight: Any = None) -> list[Any]:
         if not isinstance(element, (tuple, list)) or len(element) not in (2, 3):
             raise ValueError(
                 "Each element of a dataset or generator must be (inputs, targets) or (inputs, "
                 f"targets, sample_weights); got {type(element).__name__}."
             )
         self._ready(element[0])
-        return self._standard(*element)
+        x, y, *sample_weight = element
+        return self._standard(x, y, *(sample_weight or [None]), class_weight)
 
     def _inputs_of(self, element: Any) -> list[Any]:
         """The inputs of a batch that comes with targets, or without."""
@@ -307,10 +309,11 @@ class Training(Compiling):
                 every.set_validation_data(self._validation_arrays(given, validation_data))
             every.on_train_begin()
             random = _orders(self._graph)
+            of_source = functools.partial(self._batch, class_weight=class_weight)
             for epoch in range(initial_epoch, epochs):
                 every.on_epoch_begin(epoch)
                 self._reset_metrics()
-                stream = given.epoch(self._batch, steps_per_epoch, random if shuffle else None)
+                stream = given.epoch(of_source, steps_per_epoch, random if shuffle else None)
                 logs = self._run("train", stream, every)
                 if has_validation and data.is_due(epoch + 1, validation_freq):
                     found = self._validate(given, validation_data, validation_steps, every)

@@ -165,3 +165,7 @@ def install() -> None:
     """Lets imports find the modules of the table; a second call changes nothing."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+        for path in _packages():
+            loaded = sys.modules.get(_ROOT + path)
+            if loaded is not None and not hasattr(loaded, "__path__"):
+                loaded.__path__ = []  # as the finder does, where it comes first
