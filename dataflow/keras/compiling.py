@@ -315,8 +315,10 @@ class Compiling:
             return [list(w) if isinstance(w, (list, tuple)) else [w] if w else [] for w in wanted]
         if len(names) == 1:
             return [list(metrics)]
-        copy = lambda m: type(m).from_config(m.get_config()) if isinstance(m, Metric) else m
-        return [[copy(m) for m in metrics] for _ in names]
+        return [
+            [type(m).from_config(m.get_config()) if isinstance(m, Metric) else m for m in metrics]
+            for _ in names
+        ]
 
     def _metric(self, metric: Any, of: _Trained, is_weighted: bool) -> tuple[str, Any, Any]:
         """A metric's title, its value after a batch, and the object that counts it."""

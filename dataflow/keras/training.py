@@ -171,8 +171,8 @@ class Training(Compiling):
                 f"targets, sample_weights); got {type(element).__name__}."
             )
         self._ready(element[0])
-        x, y, *sample_weight = element
-        return self._standard(x, y, *(sample_weight or [None]), class_weight)
+        x, y, *more = element
+        return self._standard(x, y, more[0] if more else None, class_weight)
 
     def _inputs_of(self, element: Any) -> list[Any]:
         """The inputs of a batch that comes with targets, or without."""
