@@ -232,6 +232,8 @@ def run_pieces_of(xp: Module, pieces: Sequence[Any], make_worker: Any) -> None:
 #: Parts of a sum, or of a product of BLAS (whose results depend on where a matrix is cut): so many
 #: on all machines, whatever the number of their processors.
 SHARES = 4
+#: From here on products of columns and rows are made by machine code.
+_SMALL_PRODUCT = 1 << 15
 #: From here on a product may be made by `jit.gemm`.
 _MEDIUM_PRODUCT = 1 << 20
 #: From here on one with a packed matrix is quicker than NumPy's.
@@ -276,7 +278,13 @@ def batch_of_products(a: Array, b: Array) -> Any:
     *_, rows, steps = a.shape
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     multiplications = math.prod(batch) * rows * steps * b.shape[-1]
-    if multiplications < _MEDIUM_PRODUCT or b.shape[-2] != steps:
+    if b.shape[-2] != steps or multiplications < _SMALL_PRODUCT:
+        return np.matmul(a, b)
+    if steps == 1:
+        from dataflow.kernels.jit.large_arithmetic import outer_products
+
+        return outer_products(np, a, b)
+    if multiplications < _MEDIUM_PRODUCT:
         return np.matmul(a, b)
     from dataflow.kernels.jit import batched_gemm  # with the first product of some size
 

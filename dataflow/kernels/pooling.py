@@ -34,6 +34,8 @@ Windows = dict[int, Window]
 
 #: Elements worked on at a time, so that all passes over them find them in the cache.
 _PIECE_ELEMENTS = 1 << 17
+#: Averages of so many elements on are made by machine code: 32 x 10 x 10 x 8 of them in 18 us, 55 by NumPy.
+_LEAST_AVERAGED = 1 << 10
 #: Fewer pieces than this are done before another thread would have started.
 _PARALLEL_PIECES = 4
 
@@ -149,8 +151,18 @@ def _spread(xp: Module, grad: Array, windows: Windows) -> Any:
 
 def _counts(xp: Module, windows: Windows, rank: int, dtype: Any) -> Any:
     """How many elements of the array each place sees (padding does not count)."""
+    known = tuple(windows.items())
+    return _known_counts(known, rank, dtype) if xp is np else _counts_of(xp, known, rank, dtype)
+
+
+@functools.lru_cache(maxsize=64)
+def _known_counts(windows: tuple[tuple[int, Window], ...], rank: int, dtype: Any) -> Any:
+    return _counts_of(np, windows, rank, dtype)
+
+
+def _counts_of(xp: Module, windows: tuple[tuple[int, Window], ...], rank: int, dtype: Any) -> Any:
     total: Any = xp.ones((1,) * rank, dtype)
-    for axis, w in windows.items():
+    for axis, w in windows:
         seen = np.zeros(w.count, np.int64)
         for tap in range(w.taps):
             seen[w.inside(tap)[0]] += 1
@@ -359,7 +371,7 @@ def _avg_pool(xp: Module, x: Array, windows: Windows) -> Any:
         axes = cuda_pooling.axes_of(x.shape, windows)
         return cuda_pooling.avg_pool(xp, x, axes, _output_shape(x.shape, windows))
     work = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    if has_loops(xp, work, work.size, windows):
+    if has_loops(xp, work, work.size, windows, _LEAST_AVERAGED):
         out = large_arrays.empty(_output_shape(x.shape, windows), work.dtype)
         window_sums(work, windows, out, divides=True)
         return out.astype(x.dtype, copy=False)

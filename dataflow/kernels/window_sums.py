@@ -34,12 +34,12 @@ class Group(NamedTuple):
     taps: list[tuple[int, ...]]
 
 
-def has_loops(xp: Module, x: Array, size: int, windows: Windows) -> bool:
-    """True where sums over these windows of x, to or from so many numbers, are to be made here."""
+def has_loops(xp: Module, x: Array, size: int, windows: Windows, least: int | None = None) -> bool:
+    """True where sums over these windows of x, to or from so many numbers, ``least`` at least, are to be made here."""
     return (
         xp is np
         and x.dtype.char in "fd"
-        and size >= _LEAST_ELEMENTS
+        and size >= (_LEAST_ELEMENTS if least is None else least)
         and math.prod(w.taps for w in windows.values()) <= _MOST_TAPS
         and not any(w.count == 1 and w.taps == w.size for w in windows.values())
     )

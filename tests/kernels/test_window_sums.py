@@ -34,6 +34,7 @@ POOLS = [
 @pytest.fixture(params=["loops", "NumPy"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(window_sums, "_LEAST_ELEMENTS", 1)
+    monkeypatch.setattr(pooling, "_LEAST_AVERAGED", 1)
     ran = mappings_that_ran(request, monkeypatch)
     yield request.param
     size = request.node.callspec.params.get("size", (2,))
@@ -121,6 +122,7 @@ def test_other_sizes_are_left_to_indices(
     monkeypatch: pytest.MonkeyPatch, new: Any, corners: bool
 ) -> None:
     monkeypatch.setattr(window_sums, "_LEAST_ELEMENTS", 1)
+    monkeypatch.setattr(pooling, "_LEAST_AVERAGED", 1)
     monkeypatch.setattr(image_resize, "has_loops", None)  # not to be called
     x = np.arange(2 * 5 * 4 * 3, dtype=np.float32).reshape(2, 5, 4, 3)
     flags = {"align_corners": corners, "half_pixel_centers": False}

@@ -100,6 +100,18 @@ def test_results_of_heads_turn_back_without_a_copy(monkeypatch: pytest.MonkeyPat
     assert parallel.batch_of_products(*PAIRS["plain"]).flags.c_contiguous
 
 
+@pytest.mark.parametrize("batch", [(4,), (64, 3, 10)])
+def test_columns_by_rows_have_the_bits_of_matmul(batch: tuple[int, ...]) -> None:
+    random = np.random.default_rng(1)
+    columns = np.asarray(random.standard_normal((*batch, 16, 1)), "f")
+    rows = np.asarray(random.standard_normal((*batch[1:], 8, 1)), "f").swapaxes(-1, -2)
+    columns[0, ..., ::3, :], rows[..., ::2] = -0.0, 1e-30
+    got = parallel.batch_of_products(columns, rows)
+    assert got.tobytes() == np.matmul(columns, rows).tobytes()
+    with pytest.raises(ValueError, match=r"size 2 is different from 1|mismatch"):
+        parallel.batch_of_products(columns, np.ones((2, 8), "f"))
+
+
 def test_wrong_shapes_are_refused() -> None:
     with pytest.raises(ValueError, match="mismatch"):
         parallel.batch_of_products(np.ones((2, 200, 90), "f"), np.ones((2, 91, 200), "f"))
