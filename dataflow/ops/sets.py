@@ -10,7 +10,7 @@ from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.sparse_tensor import SparseTensor, is_sparse
-from dataflow.shapes import Dims
+from dataflow.shapes import Dims, format_dims, merge
 
 MEMBERS = frozenset(
     {
@@ -23,6 +23,20 @@ OPERATIONS = ("a-b", "b-a", "intersection", "union")
 
 def _result(rank: int | None) -> list[Dims]:
     return [(None, rank), (None,), (rank,)]
+
+
+def _need_rows(rank: int | None, argument: str) -> None:
+    """A set is a row: ``rank``, where known, must be 2 or more."""
+    if rank is not None and rank < 2:
+        raise ValueError(
+            f"`{argument}` must have rank 2 or more, got rank {rank}: the sets are the rows of its last axis;"
+            " for one set add an axis, `tf.expand_dims(x, 0)`"
+        )
+
+
+def _sparse_rank(indices: Tensor) -> int | None:
+    """The rank of a sparse tensor with these ``indices`` [values, rank]; None where it is unknown."""
+    return None if indices.dims is None else indices.dims[1]
 
 
 def _need_operation(set_operation: str) -> None:
@@ -43,10 +57,19 @@ def dense_to_dense_set_operation_op(
     ``set_operation`` is "a-b", "b-a", "intersection" or "union". Not differentiable.
     """
     _need_operation(set_operation)
+    for set_, argument in ((set1, "set1"), (set2, "set2")):
+        _need_rows(None if set_.dims is None else len(set_.dims), argument)
     if set1.dims is not None and set2.dims is not None and len(set1.dims) != len(set2.dims):
         raise ValueError(f"sets of rank {len(set1.dims)} and {len(set2.dims)}: ranks must be equal")
-    known = set1.dims if set1.dims is not None else set2.dims
-    return _result(None if known is None else len(known))
+    rows = [None if d is None else d[:-1] for d in (set1.dims, set2.dims)]
+    try:
+        known = merge(*rows)
+    except ValueError:
+        raise ValueError(
+            f"every row of one has a row of the other: `set1` has rows {format_dims(rows[0])}, `set2` rows"
+            f" {format_dims(rows[1])}"
+        ) from None
+    return _result(None if known is None else len(known) + 1)
 
 
 @define_op(
@@ -66,7 +89,13 @@ def dense_to_sparse_set_operation_op(
 ) -> list[Dims]:
     """As DenseToDenseSetOperation, the second tensor sparse. Not differentiable."""
     _need_operation(set_operation)
-    return _result(None if set1.dims is None else len(set1.dims))
+    rank1 = None if set1.dims is None else len(set1.dims)
+    rank2 = _sparse_rank(set2_indices)
+    _need_rows(rank1, "set1")
+    _need_rows(rank2, "set2")
+    if rank1 is not None and rank2 is not None and rank1 != rank2:
+        raise ValueError(f"sets of rank {rank1} and {rank2}: ranks must be equal")
+    return _result(rank2 if rank1 is None else rank1)
 
 
 @define_op(
@@ -88,8 +117,12 @@ def sparse_to_sparse_set_operation_op(
 ) -> list[Dims]:
     """As DenseToDenseSetOperation, both tensors sparse. Not differentiable."""
     _need_operation(set_operation)
-    known = set1_indices.dims if set1_indices.dims is not None else set2_indices.dims
-    return _result(None if known is None else known[1])
+    rank1, rank2 = _sparse_rank(set1_indices), _sparse_rank(set2_indices)
+    _need_rows(rank1, "set1")
+    _need_rows(rank2, "set2")
+    if rank1 is not None and rank2 is not None and rank1 != rank2:
+        raise ValueError(f"sets of rank {rank1} and {rank2}: ranks must be equal")
+    return _result(rank2 if rank1 is None else rank1)
 
 
 @define_op(

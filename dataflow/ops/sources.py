@@ -20,6 +20,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.indexed_slices import takes_slices
 from dataflow.shapes import Dims, Shape
+from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 
 @define_op("Const", "-> output: dtype", inline_safe=True)
@@ -216,7 +217,8 @@ def _fit(value: TensorLike, array: Any, dtype: DType, from_numpy: bool) -> Any:
             raise TypeError(
                 f"Expected {dtype.name}, got {short_repr(value)} of type 'complex' instead."
             )
-    if dtype.kind in "iu" and kind in "iu" and not from_numpy:  # TensorFlow wraps those of arrays
+    if dtype.kind in "iu" and kind in "iu" and not (from_numpy or draws_as_tensorflow()):
+        # TensorFlow wraps them, and programs count on that for those of arrays, or for a mask such as ~(1 << 31).
         info = np.iinfo(target)
         if int(array.min()) < info.min or int(array.max()) > info.max:
             raise TypeError(

@@ -34,6 +34,7 @@ __all__ = [
     "StaticHashTableV1",
     "StaticVocabularyTableV1",
     "broadcast_shape",
+    "collect",
     "is_broadcast_compatible",
     "matmul_with_broadcast",
     "read_variable_op",
@@ -51,6 +52,12 @@ _INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
 _RoundRobinStrategy = RoundRobinStrategy
 
 _registered: set[type] = set()
+
+
+def collect(val: Tensor, collections: Any, default_collections: Any) -> None:
+    """Puts a summary into ``collections``, or the ``default_collections`` where they are None."""
+    for key in default_collections if collections is None else collections:
+        val.graph.add_to_collection(key, val)
 
 
 def _pure_variable_scope(name_or_scope: Any, reuse: Any = None, **kwargs: Any) -> variable_scope:

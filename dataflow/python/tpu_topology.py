@@ -50,12 +50,12 @@ class Topology:
     @property
     def num_tasks(self) -> int:
         """How many tasks there are."""
-        return self.device_coordinates.shape[0]
+        return int(self.device_coordinates.shape[0])
 
     @property
     def num_tpus_per_task(self) -> int:
         """How many devices a task has."""
-        return self.device_coordinates.shape[1]
+        return int(self.device_coordinates.shape[1])
 
     def task_ordinal_at_coordinates(self, device_coordinates: Any) -> Any:
         """The number of the task whose device stands there; -1 where none does."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import dataflow as tf
+from dataflow import tensorflow_numbers
 from tests.gradient_check import assert_gradients
 
 SIZES = st.lists(st.integers(0, 4), min_size=1, max_size=3)
@@ -669,3 +670,16 @@ def test_numbers_of_an_array_wrap_into_a_smaller_dtype() -> None:
         assert session.run(tf.constant(np.int64(2**40 + 5), tf.int32)) == 5
     with pytest.raises(TypeError, match="does not fit into int32"):
         tf.constant([2**40], tf.int32)
+
+
+def test_programs_of_tensorflow_1_wrap_numbers_of_pythons_too() -> None:
+    """The values are 1.15.5's: programs write masks such as ``~(1 << 31)`` and hashes such as 0xffffffff."""
+    tensorflow_numbers.draw_as_tensorflow()
+    try:
+        mask = tf.constant(~(1 << 31), tf.int32)
+        made = [mask, tf.constant(0xFFFFFFFF, tf.int32), tf.constant([300, -1], tf.uint8)]
+    finally:
+        tensorflow_numbers.draw_as_tensorflow(False)
+    with tf.Session() as session:
+        found = [value.tolist() for value in session.run(made)]
+    assert found == [2147483647, -1, [44, 255]]

@@ -333,3 +333,13 @@ def test_private_names_that_adanet_asks_for() -> None:
     assert _INVALID_SCOPE_CHARACTERS.sub("", "a b/c:0") == "ab/c0"
     strategy = device_setter._RoundRobinStrategy(2)
     assert [strategy(None) for _ in range(3)] == [0, 1, 0]
+
+
+def test_a_summary_goes_into_collections_of_its_own_or_the_usual_ones() -> None:
+    from dataflow.python.ops import summary_op_util
+
+    one, other = tf.constant(b"1"), tf.constant(b"2")
+    summary_op_util.collect(one, None, [tf.GraphKeys.SUMMARIES])
+    summary_op_util.collect(other, ["mine", "yours"], [tf.GraphKeys.SUMMARIES])
+    found = [tf.get_collection(key) for key in (tf.GraphKeys.SUMMARIES, "mine", "yours")]
+    assert found == [[one], [other], [other]]
