@@ -21,8 +21,16 @@ def _tostring_rgb(canvas: Any) -> bytes:
 
 
 def _mend_agg(module: types.ModuleType) -> None:
-    if not hasattr(module.FigureCanvasAgg, "tostring_rgb"):
-        module.FigureCanvasAgg.tostring_rgb = _tostring_rgb
+    """Figures' pixels, and no wait without an end for a key or a click that nobody can give a figure without a window."""
+    canvas_class = module.FigureCanvasAgg
+    if not hasattr(canvas_class, "tostring_rgb"):
+        canvas_class.tostring_rgb = _tostring_rgb
+
+    def start_event_loop(canvas: Any, timeout: float = 0) -> None:
+        if timeout > 0 or canvas.required_interactive_framework is not None:
+            super(canvas_class, canvas).start_event_loop(timeout)
+
+    canvas_class.start_event_loop = start_event_loop
 
 
 def _mend_contours(module: types.ModuleType) -> None:

@@ -36,3 +36,17 @@ result = [pixels.size, bool((again < 255).any()), float((heights * np.diff(edges
 """
     )
     assert found == [15000, True, 1.0, [1.0, 2.0], 1, 5, "jet"]
+
+
+def test_nobody_presses_a_key_in_a_figure_without_a_window() -> None:
+    """``plt.waitforbuttonpress()``, with which programs keep their window open, waited for ever."""
+    program = """
+import dataflow
+dataflow.as_tensorflow()
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+plt.plot([1, 2])
+result = [plt.waitforbuttonpress(), plt.ginput(1, timeout=0), plt.waitforbuttonpress(timeout=0.02)]
+"""
+    assert result_of(program) == [None, [], None]
