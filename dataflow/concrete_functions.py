@@ -44,7 +44,7 @@ class ConcreteFunction:
         effects = order_effects(graph)
         self.captured_inputs = list(graph.stand_ins)
         nodes = [*inputs, *graph.stand_ins.values()]
-        self._stretch = Stretch(graph, nodes, self.outputs, effects)
+        self._stretch = Stretch(graph, graph.name, nodes, self.outputs, effects)
 
     def call(self, tensors: list[EagerTensor]) -> Any:
         """The results for these values of ``inputs``, as tensors of eager code."""

@@ -1,6 +1,6 @@
-"""Functions of eager code for one signature: a traced graph, and the compiled plans that run it.
+"""Stretches of graphs that eager code runs compiled: a traced function, the gradient along a tape.
 
-A `Stretch` of the graph, from some tensors to others, is compiled when it is first called, and runs as a session's
+A `Stretch` of a graph, from some tensors to others, is compiled when it is first called, and runs as a session's
 plan does. Where a tape watches what goes in, the call is one operation for it: its run also gives the values
 that the gradient needs, and the gradient is another `Stretch` of the same graph, which is fed with those. So it can
 be differentiated again.
@@ -18,11 +18,11 @@ from dataflow.graph import tracebacks
 from dataflow.graph.eager import callable_of, eager_graph
 from dataflow.graph.eager_kinds import EagerOperation
 from dataflow.graph.eager_tensor import EagerTensor
+from dataflow.graph.graph import Graph
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
 from dataflow.graph.tape import recording
 from dataflow.graph.tensor import Tensor
-from dataflow.graph.traced_graph import TracedGraph
 from dataflow.ops.composites import parts_of
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.sources import placeholder
@@ -31,7 +31,7 @@ _lock = threading.RLock()
 
 
 class Stretch:
-    """A part of a traced graph: ``outputs`` computed from ``inputs``, and the ``effects`` that run with it.
+    """A part of a graph: ``outputs`` computed from ``inputs``, and the ``effects`` that run with it.
 
     ``inputs`` may be any tensors of the graph, and what lies behind them is not computed; variables and constants
     among them are as they stand.
@@ -39,12 +39,14 @@ class Stretch:
 
     def __init__(
         self,
-        graph: TracedGraph,
+        graph: Graph,
+        name: str,
         inputs: list[Tensor],
         outputs: list[Tensor],
-        effects: list[Operation],
+        effects: Sequence[Operation] = (),
     ) -> None:
         self.graph, self.inputs, self.outputs, self.effects = graph, inputs, outputs, effects
+        self.name = name
         #: The places of the inputs whose values are fed.
         self.fed = [i for i, t in enumerate(inputs) if _is_fed(t)]
         self._is_prefix = self.fed == list(range(len(self.fed)))
@@ -110,12 +112,12 @@ class _Differentiable:
         self.extra = [t for t in fresh if t not in self._known]
         self._known.update(self.extra)
         self._outputs = [*stretch.outputs, *self.extra]
-        self._forward = Stretch(graph, stretch.inputs, self._outputs, stretch.effects)
+        self._forward = Stretch(graph, stretch.name, stretch.inputs, self._outputs, stretch.effects)
 
     def apply(self, tensors: Sequence[Any]) -> list[Any]:
         """As `Stretch.apply`, recorded on the tapes."""
         graph = eager_graph()
-        op = _Call(graph, self.stretch.graph.name, _CALL, {}, "", tracebacks.capture())
+        op = _Call(graph, self.stretch.name, _CALL, {}, "", tracebacks.capture())
         op.call = self
         values = self._forward.run([tensors[i].known_value for i in self._forward.fed])
         op.outputs = [
@@ -161,7 +163,10 @@ class _Differentiable:
                 found = gradients(list(flowing), sources, arriving, stop_gradients=stretch.inputs)
         outputs = [part for grad in found if grad is not None for part in _parts(grad)[0]]
         cut = self._cut(outputs, set(arriving), cut_anywhere)
-        made = self._backward[flowing] = (Stretch(graph, [*cut, *arriving], outputs, []), found)
+        made = self._backward[flowing] = (
+            Stretch(graph, f"{stretch.name}_gradient", [*cut, *arriving], outputs),
+            found,
+        )
         return made
 
     def _cut(self, outputs: list[Tensor], arriving: set[Tensor], anywhere: bool) -> list[Tensor]:

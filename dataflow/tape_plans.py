@@ -7,8 +7,8 @@ Nothing that was recorded is computed again: its values are fed.
 
 Tapes are alike if their operations are, with their attributes, the shapes and dtypes of what goes in and
 out, the wiring, the variables, and the values of shapes and axes. What has a gradient of its own,
-changes state or handles resources other than variables is left to the walk, and so is
-what a further tape records.
+changes state or handles resources other than variables is left to the walk. For a further tape the plan is one
+operation, which can be differentiated again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dataflow.function_stretches import Stretch
 from dataflow.gradients import gradients
-from dataflow.graph import eager
 from dataflow.graph.graph import Graph
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
-from dataflow.graph.tape import Record, Tape, connected, recording
+from dataflow.graph.tape import Record, Tape, connected
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.sources import placeholder
@@ -37,10 +37,10 @@ _MOST_NUMBERS = 16
 class _Plan:
     """The compiled gradient of tapes of one kind, whose tensors are known by their numbers."""
 
-    __slots__ = ("call", "fed", "results")
+    __slots__ = ("fed", "results", "stretch")
 
-    def __init__(self, call: Callable[..., Any], fed: list[int], results: list[Any]) -> None:
-        self.call = call
+    def __init__(self, stretch: Stretch, fed: list[int], results: list[Any]) -> None:
+        self.stretch = stretch
         self.fed = fed
         #: For each source a tensor of the plan, `IndexedSlices` of them, or ``None``.
         self.results = results
@@ -173,7 +173,7 @@ def recorded_gradients(
     """
     given = list(grad_ys or ())
     records = tape.records_of(ys)
-    if not recording.tapes and all(_has_value(tensor) for tensor in given):
+    if all(_has_value(tensor) for tensor in given):
         kind = _Kind(records, ys, xs, given)
         plan = _plans.of(kind, lambda: _build(records, kind, ys, xs, given))
         if plan is not None:
@@ -187,13 +187,12 @@ def _has_value(tensor: Any) -> bool:
 
 
 def _run(plan: _Plan, tensors: list[Any]) -> list[Any]:
-    values = iter(plan.call(*[tensors[number].known_value for number in plan.fed]))
-    graph = eager.eager_graph()
+    values = iter(plan.stretch.apply([tensors[number] for number in plan.fed]))
 
     def made(tensor: Any) -> Any:
         if isinstance(tensor, IndexedSlices):
             return IndexedSlices(*map(made, _parts(tensor)))
-        return None if tensor is None else graph.constant(next(values), tensor.dtype.base_dtype)
+        return None if tensor is None else next(values)
 
     return [made(tensor) for tensor in plan.results]
 
@@ -228,8 +227,8 @@ def _build(
         results = [by_source.get(x) for x in xs]
     fetches = [part for result in results for part in _parts(result)]
     fed = _needed(fetches, by_node)
-    call = eager.callable_of(graph, fetches, list(fed))
-    return _Plan(call, [by_node[node] for node in fed], results)
+    stretch = Stretch(graph, "gradient", fed, fetches)
+    return _Plan(stretch, [by_node[node] for node in fed], results)
 
 
 def _stand_in(graph: Graph, tensor: Any, is_constant: bool) -> Tensor:

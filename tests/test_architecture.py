@@ -53,7 +53,7 @@ LAYERS = {
         "formats",
     ),
     1: ("graph", "kernels"),
-    2: ("ops", "gradients", "gradient_tape", "graph_tape", "tape_plans"),
+    2: ("ops", "gradients", "gradient_tape", "graph_tape", "tape_plans", "function_stretches"),
     3: ("rewrites", "placement"),
     4: ("runtime",),
     5: (

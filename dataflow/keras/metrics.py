@@ -33,7 +33,7 @@ from dataflow.keras.confusion_metrics import (
 from dataflow.layers.serialization import custom_object_scope, lookup, serialize as write
 from dataflow.ops import array
 from dataflow.ops.comparison import equal, greater
-from dataflow.ops.elementary import abs_, round_, sqrt
+from dataflow.ops.elementary import abs_, sqrt
 from dataflow.ops.math import cast, div_no_nan, squared_difference
 from dataflow.ops.reduce import argmax, reduce_mean
 
@@ -74,9 +74,8 @@ def sparse_categorical_accuracy(y_true: TensorLike, y_pred: Any) -> Any:
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Any:
-    """Whether ``y_true`` equals ``y_pred`` rounded."""
-    same = equal(cast(y_true, y_pred.dtype.base_dtype), round_(y_pred))
-    return reduce_mean(cast(same, K.floatx()), axis=-1)
+    """Whether ``y_pred``, in the dtype of ``y_true``, equals it."""
+    return cast(equal(y_true, cast(y_pred, y_true.dtype.base_dtype)), K.floatx())
 
 
 def top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Any:

@@ -11,6 +11,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import eager_graph
 from dataflow.graph.type_aliases import DynamicShapeLike, InitializerLike
 from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.partitioners import partitions_of
@@ -50,9 +51,21 @@ def variable_store() -> _VariableStore:
     graph = default_graph()
     found: _VariableStore | None = graph.attachments.get(_AUXILIARY)
     if found is None:
-        found = _VariableStore(keeps_variables=not graph.executes_eagerly)
+        if graph.traces_function:
+            found = _store_of_functions()
+        else:
+            found = _VariableStore(keeps_variables=not graph.executes_eagerly)
         graph.attachments[_AUXILIARY] = found
     return found
+
+
+def _store_of_functions() -> _VariableStore:
+    """What all functions that eager code calls share: the `EagerVariableStore` in force, else one of theirs."""
+    attachments = eager_graph().attachments
+    outer: _VariableStore | None = attachments.get(_AUXILIARY)
+    if outer is not None and outer.keeps_variables:
+        return outer
+    return attachments.setdefault("variables_of_functions", _VariableStore())  # type: ignore[no-any-return]
 
 
 class EagerVariableStore:

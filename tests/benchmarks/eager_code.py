@@ -72,6 +72,89 @@ def eager_adam(tf: Any) -> Step:
 
 
 @_eager
+def eager_function(tf: Any) -> Step:
+    """A training step that is a `tf.function`: tape and optimizer are inside."""
+    variables, x, y = _layers(tf)
+    first, first_bias, second, second_bias = variables
+    optimizer = tf.train.AdamOptimizer()
+
+    @tf.function
+    def train_step(x: Any, y: Any) -> Any:
+        with tf.GradientTape() as tape:
+            h = tf.nn.relu(tf.matmul(x, first) + first_bias)
+            z = tf.matmul(h, second) + second_bias
+            loss = tf.reduce_mean(tf.square(z - y))
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))  # noqa: B905
+        return loss
+
+    return lambda: train_step(x, y)
+
+
+@_eager
+def eager_function_keras(tf: Any) -> Step:
+    """The step of the published tutorials: a Keras model, its loss, its optimizer and two metrics."""
+    rng = np.random.RandomState(0)
+    keras = tf.keras
+    model = keras.Sequential([keras.layers.Dense(128, activation="relu"), keras.layers.Dense(10)])
+    optimizer = keras.optimizers.Adam()
+    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    mean, accuracy = keras.metrics.Mean(), keras.metrics.SparseCategoricalAccuracy()
+    x, labels = tf.constant(rng.randn(32, 64).astype("f")), tf.constant(rng.randint(0, 10, 32))
+
+    @tf.function
+    def train_step(images: Any, labels: Any) -> None:
+        with tf.GradientTape() as tape:
+            scores = model(images, training=True)
+            loss = loss_of(labels, scores)
+        variables = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))  # noqa: B905
+        mean(loss)
+        accuracy(labels, scores)
+
+    return lambda: train_step(x, labels)
+
+
+@_eager
+def eager_function_under_a_tape(tf: Any) -> Step:
+    """A function without a tape of its own: gradient and update are made outside."""
+    variables, x, y = _layers(tf)
+    first, first_bias, second, second_bias = variables
+    optimizer = tf.train.GradientDescentOptimizer(0.01)
+
+    @tf.function
+    def loss_of(x: Any, y: Any) -> Any:
+        h = tf.nn.relu(tf.matmul(x, first) + first_bias)
+        return tf.reduce_mean(tf.square(tf.matmul(h, second) + second_bias - y))
+
+    def step() -> None:
+        with tf.GradientTape() as tape:
+            loss = loss_of(x, y)
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))  # noqa: B905
+
+    return step
+
+
+@_eager
+def eager_gradient_inside_a_tape(tf: Any) -> Step:
+    """A gradient that a further tape records, as gradient penalties need it."""
+    rng = np.random.RandomState(0)
+    variables = [tf.Variable(rng.randn(64, 64).astype("f") * 0.1) for _ in range(8)]
+    x = tf.constant(rng.randn(8, 64).astype("f"))
+
+    def step() -> None:
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as tape:
+                h = x
+                for v in variables:
+                    h = tf.tanh(tf.matmul(h, v))
+                loss = tf.reduce_sum(h)
+            penalty = tf.reduce_sum(tf.square(tape.gradient(loss, variables)[0]))
+        outer.gradient(penalty, variables)
+
+    return step
+
+
+@_eager
 def eager_keras(tf: Any) -> Step:
     rng = np.random.RandomState(0)
     dense = tf.keras.layers.Dense

@@ -232,3 +232,43 @@ def test_gradients_within_a_tape_that_records_them() -> None:
                 total += tape.gradient(tf.gather(cubes, [k]), x)
         np.testing.assert_allclose(total.numpy(), [3, 12, 27], rtol=1e-6)
         np.testing.assert_allclose(tape.gradient(total, x).numpy(), [6, 12, 18], rtol=1e-6)
+
+
+def test_plans_within_a_further_tape_are_differentiated_again(
+    plans: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    W, v = tf.Variable(numbers(4, 3)), tf.Variable(numbers(3, 1))
+    embedding = tf.Variable(numbers(6, 4))
+
+    def step(i: int) -> Any:
+        rows = tf.constant([i, 1, 1])
+        with tf.GradientTape(persistent=True) as outer:
+            with tf.GradientTape() as tape:
+                x = tf.nn.embedding_lookup(embedding, rows)
+                y = tf.matmul(tf.tanh(tf.matmul(x, W)), v)
+            by_x, by_w = tape.gradient(y, [x, W])
+            penalty = tf.reduce_sum(tf.square(by_x)) + tf.reduce_sum(by_w**3)
+            twice = penalty * tf.reduce_sum(y)
+        first = outer.gradient(penalty, [W, v, embedding])
+        return [dense(g) for g in (*first, *outer.gradient(twice, [W, v]))]
+
+    alike(step, monkeypatch)
+    assert num_plans(plans) > 0
+
+
+def test_third_derivatives_by_plans(plans: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def step(i: int) -> Any:
+        x = tf.constant(numbers(3, seed=i))
+        with tf.GradientTape() as third:
+            third.watch(x)
+            with tf.GradientTape() as second:
+                second.watch(x)
+                with tf.GradientTape() as first:
+                    first.watch(x)
+                    y = tf.reduce_sum(tf.sin(x) * x**2)
+                slope = first.gradient(y, x)
+            curve = second.gradient(slope, x)
+        return dense(third.gradient(curve, x))
+
+    alike(step, monkeypatch)
+    assert num_plans(plans) > 0
