@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from dataflow.autograph.conversion import converted_if_needed
@@ -174,10 +175,27 @@ def trace(
             n: replaced(value, functools.partial(stand_in, label=n)) for n, value in kwargs.items()
         }
         run = converted_if_needed(function, calls_others=True) if autograph else function
+        before = _pieces((new_args, new_kwargs))
         result = run(*new_args, **new_kwargs)
+        if any(
+            a is not b for a, b in itertools.zip_longest(before, _pieces((new_args, new_kwargs)))
+        ):
+            raise ValueError(
+                f"Function to be traced should not modify structure of input arguments: {name}() changes a list "
+                "or dictionary that it is given, which a call could not do again. Change a copy, and return it."
+            )
         result = map_structure(lambda leaf: _as_result(function, leaf), result)
     graph.is_whole = True
     return ConcreteFunction(graph, inputs, labels, result)
+
+
+def _pieces(structure: Any) -> list[Any]:
+    """The keys and leaves of a nested structure, to see whether it was changed."""
+    if isinstance(structure, Mapping):
+        return [p for key in structure for p in (key, *_pieces(structure[key]))]
+    if isinstance(structure, (list, tuple)):
+        return [p for item in structure for p in _pieces(item)]
+    return [structure]
 
 
 def _as_result(function: Callable[..., Any], leaf: Any) -> Any:

@@ -48,6 +48,14 @@ class Operators:
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
         """``function(*args, **kwargs)``; Python's len, range, int and float take tensors."""
         kwargs = kwargs or {}
+        of_dataset = function is builtins.enumerate or function is builtins.zip
+        if of_dataset and args and hasattr(args[0], "iterator_here"):
+            dataset = args[0]
+            return (
+                dataset.zip(args)
+                if function is builtins.zip
+                else dataset.enumerate(*args[1:], **kwargs)
+            )
         if any(is_tensor(a) for a in args):
             for builtin, replacement in _BUILTINS:
                 if function is builtin and not kwargs:

@@ -74,11 +74,11 @@ def for_stmt(
     site: Any,
 ) -> None:
     """Runs ``body(item)`` for each item while ``goes_on()``; over a tensor or a dataset as a `tf.while_loop`."""
-    is_dataset = hasattr(iterated, "iterator_here") and not default_graph().executes_eagerly
+    is_dataset = hasattr(iterated, "in_loop") and not default_graph().executes_eagerly
     if is_dataset or is_tensor(iterated):
         loop = _TensorLoop(body, options, get_state, set_state, Site(*site))
         if is_dataset:
-            more, item = _elements(iterated)
+            more, item = iterated.in_loop()
         else:
             more, item = _items(convert_to_tensor(iterated), loop.site.line)
 
@@ -120,18 +120,6 @@ def _run_if(flag: Any, body: Any, item: Any, get_state: Any, set_state: Any, sit
         "" if isinstance(v, Undefined) else n for n, v in zip(needs, before, strict=True)
     )
     if_stmt(flag, lambda: body(item), lambda: None, get_state, set_state, (names, kept, line))
-
-
-def _elements(dataset: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """What says whether a dataset has one more element, and what gives it: both once in each round."""
-    iterator = dataset.iterator_here().started()
-    found: list[Any] = []
-
-    def more(index: Any) -> Any:
-        found[:] = [iterator.next_as_optional()]
-        return found[0].has_value()
-
-    return more, lambda index: found[0].get_value()
 
 
 def _items(tensor: Tensor, line: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:

@@ -658,6 +658,10 @@ class Dataset(Structured):
             initializer = ops.make_iterator_op(self._as_variant_tensor(), resource)
         return Iterator(resource, initializer, structure)
 
+    def in_loop(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        """`Iterator.in_loop` of an iterator through the dataset, for `for` in a function (AutoGraph)."""
+        return self.iterator_here().in_loop()
+
     def make_one_shot_iterator(self) -> Any:
         """An iterator that starts by itself and goes through the dataset once.
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from dataflow.data.iterators import Iterator
 from dataflow.data.structure import Structured
+from dataflow.dtypes import bool_
 from dataflow.errors import OutOfRangeError
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import eager_graph
 from dataflow.graph.graph import Graph
 from dataflow.ops.script_ops import py_func
 from dataflow.providers import provided
+from dataflow.shapes import as_dims
 
 
 class EagerIterator(Structured):
@@ -31,6 +36,11 @@ class EagerIterator(Structured):
         self._next = self._session.make_callable(flat)
 
     def __iter__(self) -> EagerIterator:
+        if default_graph().traces_function:
+            raise TypeError(
+                "an iterator of eager code has no end while a function is traced: loop over it by `for` in a "
+                "function with autograph=True, or over its dataset."
+            )
         return self
 
     def __next__(self) -> Any:
@@ -55,6 +65,32 @@ class EagerIterator(Structured):
         for tensor, spec in zip(made, specs, strict=True):
             tensor.set_shape(spec.shape)
         return self._structure.decode(made)
+
+    def in_loop(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        """`Iterator.in_loop`, from the element on that comes next."""
+        specs = self._structure.specs
+        found: list[Any] = []
+
+        def one_more() -> list[Any]:
+            try:
+                return [True, *self._next()]
+            except OutOfRangeError:
+                empty = [
+                    np.zeros([d or 0 for d in as_dims(s.shape) or ()], s.dtype.numpy) for s in specs
+                ]
+                return [False, *empty]
+
+        def more(index: Any) -> Any:
+            flag, *found[:] = py_func(one_more, [], [bool_, *(spec.dtype for spec in specs)])
+            flag.set_shape([])
+            return flag
+
+        def item(index: Any) -> Any:
+            for tensor, spec in zip(found, specs, strict=True):
+                tensor.set_shape(spec.shape)
+            return self._structure.decode(found)
+
+        return more, item
 
     next = __next__
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.data.structure import ComponentSpec, Structure, Structured, dims_like, flatten
@@ -92,16 +93,22 @@ class Iterator(Structured):
         """What an element is made of."""
         return self._structure
 
-    def started(self) -> Iterator:
-        """This iterator as it is after its initializer: for loops, in which the initializer is no node."""
-        resource = with_dependencies([self.initializer], self._iterator_resource)
-        return Iterator(resource, None, self._structure)
+    def in_loop(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        """What says in each round of a `tf.while_loop` whether there is one more element, and what then gives it.
 
-    def next_as_optional(self) -> Any:
-        """`tf.data.experimental.get_next_as_optional` of this iterator."""
+        The iterator starts where the loop does.
+        """
         from dataflow.data.optional import get_next_as_optional
 
-        return get_next_as_optional(self)
+        started = with_dependencies([self.initializer], self._iterator_resource)
+        iterator = Iterator(started, None, self._structure)
+        found: list[Any] = []
+
+        def more(index: Any) -> Any:
+            found[:] = [get_next_as_optional(iterator)]
+            return found[0].has_value()
+
+        return more, lambda index: found[0].get_value()
 
     @property
     def has_initializer(self) -> bool:

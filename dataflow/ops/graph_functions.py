@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import outside_symbolic_graph
 from dataflow.graph.name_scopes import scope_in
 from dataflow.graph.type_aliases import TensorLike
 
@@ -88,10 +89,13 @@ def control_dependencies(control_inputs: Any) -> Any:
 def init_scope() -> Iterator[None]:
     """Nodes made inside wait for nothing and belong to no loop or conditional: as initializers need.
 
-    Control dependencies and control-flow contexts around it do not count; name scopes do.
+    Control dependencies and control-flow contexts around it do not count; name scopes do. In a function
+    that eager code calls, what is inside is eager code.
     """
-    with default_graph().control_dependencies(None):
-        yield
+    graph = default_graph()
+    with graph.control_dependencies(None):
+        with outside_symbolic_graph() if graph.traces_function else contextlib.nullcontext():
+            yield
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> Any:

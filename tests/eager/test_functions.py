@@ -400,3 +400,81 @@ def test_errors_name_the_line() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         fails(1)
+
+
+def test_loops_over_data_sets_and_iterators() -> None:
+    numbers = tf.data.Dataset.range
+
+    @tf.function
+    def counted(data: Any) -> Any:
+        total = tf.constant(0, tf.int64)
+        for i, x in enumerate(data):
+            total += tf.cast(i, tf.int64) * x
+        return total
+
+    @tf.function
+    def paired(a: Any, b: Any) -> Any:
+        total = tf.constant(0, tf.int64)
+        for x, y in zip(a, b):  # noqa: B905
+            total += x * y
+        return total
+
+    @tf.function
+    def rest(iterator: Any) -> Any:
+        total = tf.constant(0, tf.int64)
+        for x in iterator:
+            total += x
+        return total
+
+    assert int(counted(numbers(4))) == int(paired(numbers(4), numbers(5))) == 14
+    iterator = iter(numbers(4))
+    next(iterator), next(iterator)
+    assert [int(rest(iterator)), int(rest(iterator))] == [5, 0]
+    with pytest.raises(TypeError, match="has no end while a function is traced"):
+        tf.function(list, autograph=False)(iterator)
+
+
+def test_what_it_was_given_stays_as_it_is() -> None:
+    def more(parts: Any) -> Any:
+        parts["b"] = parts["a"] + 1
+        return parts
+
+    with pytest.raises(ValueError, match="should not modify structure"):
+        tf.function(more)({"a": tf.constant(1)})
+
+
+def test_an_init_scope_is_eager_code() -> None:
+    seen = []
+
+    @tf.function
+    def f(x: Any) -> Any:
+        with tf.init_scope():
+            seen.append((tf.executing_eagerly(), (tf.constant(2) + 1).numpy()))
+        return x
+
+    assert int(f(tf.constant(1))) == 1
+    assert seen == [(True, 3)]
+
+
+def test_variables_by_name_are_shared() -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        with tf.variable_scope("shared", reuse=tf.AUTO_REUSE):
+            w = tf.get_variable("w", [], initializer=tf.ones_initializer())
+        w.assign_add(1.0)
+        return x * w
+
+    assert [float(f(tf.constant(k))) for k in (2.0, 3.0)] == [4.0, 9.0]
+
+
+def test_tensors_that_get_out_of_a_function() -> None:
+    kept = []
+
+    @tf.function
+    def f(x: Any) -> Any:
+        kept.append(x + 1)
+        return x
+
+    f(tf.constant(1))
+    with pytest.raises(TypeError, match='being passed a "Graph" tensor'):
+        _ = kept[0] + 1
