@@ -39,7 +39,24 @@ def frame(
     """
     with op_scope(name, "frame", [signal]):
         x = convert_to_tensor(signal)
-        if x.dims is None or x.dims[normalize_axis(axis, len(x.dims))] is None:
+        if x.dims == ():
+            raise ValueError("signal needs an axis to be cut along, got a scalar")
+        frame_length, frame_step, pad_value = (
+            _number(value, label)
+            for value, label in (
+                (frame_length, "frame_length"),
+                (frame_step, "frame_step"),
+                (pad_value, "pad_value"),
+            )
+        )
+        sizes_are_known = not isinstance(frame_length, Tensor) and not isinstance(
+            frame_step, Tensor
+        )
+        if (
+            x.dims is None
+            or x.dims[normalize_axis(axis, len(x.dims))] is None
+            or not sizes_are_known
+        ):
             return _frame_at_run(x, frame_length, frame_step, pad_end, pad_value, axis)
         at = normalize_axis(axis, len(x.dims))
         size = x.dims[at]
@@ -57,6 +74,21 @@ def frame(
         return array_ops.gather(x, numbers, axis=at)
 
 
+def _number(value: Any, label: str) -> Any:
+    """A scalar: as it is, or the number that the graph knows. Raises `ValueError` for another rank."""
+    from dataflow.ops.tensor_values import constant_value
+
+    tensor = value if isinstance(value, Tensor) else np.asarray(value)
+    if len(
+        tensor.shape.as_list() if isinstance(tensor, Tensor) and tensor.dims is not None else ()
+    ) or (isinstance(tensor, np.ndarray) and tensor.ndim):
+        raise ValueError(f"{label} must be a scalar, got shape {tensor.shape}")
+    if not isinstance(tensor, Tensor):
+        return value
+    known = constant_value(tensor)
+    return tensor if known is None else known.item()
+
+
 def _frame_at_run(
     x: Tensor, frame_length: Any, frame_step: Any, pad_end: bool, pad_value: Any, axis: int
 ) -> Tensor:
@@ -65,19 +97,26 @@ def _frame_at_run(
     at: Any = axis if axis >= 0 else rank + axis
     if x.dims is not None:
         at = normalize_axis(axis, len(x.dims))
+    dims = None if x.dims is None else list(x.dims)
     size = array_ops.shape(x)[at]
     if pad_end:
         count = maximum(0, -(-size // frame_step))
         missing = maximum(0, frame_length + frame_step * (count - 1) - size)
         after = array_ops.one_hot(at, rank, missing, 0, dtype=dtypes.int32)
         paddings = array_ops.stack([array_ops.zeros_like(after), after], axis=1)
-        dims = None if x.dims is None else [None if i == at else d for i, d in enumerate(x.dims)]
+        padded = None if dims is None else [*dims[:at], None, *dims[at + 1 :]]
         x = array_ops.pad(x, paddings, constant_values=pad_value)
-        x.set_shape(unknown_shape() if dims is None else dims)
+        x.set_shape(unknown_shape() if padded is None else padded)
     else:
         count = maximum(0, 1 + (size - frame_length) // frame_step)
     starts = range_(count)[:, None] * frame_step
-    return array_ops.gather(x, starts + range_(frame_length), axis=at)
+    found = array_ops.gather(x, starts + range_(frame_length), axis=at)
+    if dims is not None:
+        length = None if isinstance(frame_length, Tensor) else frame_length
+        whole = dims[at] if pad_end and not isinstance(frame_step, Tensor) else None
+        frames = None if whole is None else -(-whole // frame_step)
+        found.set_shape([*dims[:at], frames, length, *dims[at + 1 :]])
+    return found
 
 
 def overlap_and_add(signal: Any, frame_step: int, name: str | None = None) -> Tensor:

@@ -41,7 +41,8 @@ python.ops.{nn nn_ops nn_impl} : nn tf python.private python.other_names python.
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{data_flow_grad image_grad manip_grad random_grad state_grad rnn_grad tensor_array_grad} : tf
 python.ops.{cudnn_rnn_grad optional_grad} : tf
-python.ops.{batch_ops session_ops unconnected_gradients quantized_ops list_ops} : tf quantization
+python.ops.{batch_ops session_ops unconnected_gradients quantized_ops} : tf quantization
+python.ops.list_ops : python.list_parts python.op_functions
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf python.op_functions
 python.ops.variables : python.variable_classes tf ops.variables ops.partitioned_variable python.private python.op_functions
 python.ops.{variable_scope state_ops} : tf ops.variables ops.partitioned_variable python.private python.state_parts python.op_functions
