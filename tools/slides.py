@@ -44,6 +44,10 @@ math { font-size: 1.1em; }
 section.slide .jp-Cell-inputWrapper:has(+ .jp-Cell-outputWrapper) .jp-InputArea-editor {
   max-height: 22vh; overflow: auto; }
 section.slide img { max-height: 52vh; }
+/* A high picture stands beside its code where that lets both be larger. */
+section.slide.beside .jp-Cell:has(> .jp-Cell-outputWrapper img) { display: grid; align-items: start;
+  grid-template-columns: minmax(0, max-content) minmax(32%, 1fr); column-gap: 1vw; }
+section.slide.beside .jp-Cell-outputWrapper { min-width: 0; }
 p.over { font: 13px system-ui, sans-serif; color: #57606a; padding-left: 8px; }
 details > summary { cursor: pointer; }
 @media print {
@@ -68,13 +72,26 @@ let at = 0;
 for (const code of document.querySelectorAll(".jp-InputArea-editor")) {
   if (code.closest(".jp-Cell").querySelector(".jp-Cell-outputWrapper")) code.tabIndex = 0;
 }
-/* A slide that is higher than the screen gets smaller, down to half; then it scrolls. */
-function fit(slide) {
+const isTooHigh = () => document.documentElement.scrollHeight > innerHeight;
+/* A slide that is higher than the screen gets smaller, down to half; then it scrolls. How large it is. */
+function shrink(slide) {
   slide.style.zoom = slide.style.minHeight = "";
-  for (let zoom = 1.5; zoom > 0.75 && document.documentElement.scrollHeight > innerHeight; zoom -= 0.1) {
-    slide.style.zoom = zoom;
+  let size = 1.6;
+  for (let zoom = 1.5; zoom > 0.75 && isTooHigh(); zoom -= 0.1) {
+    slide.style.zoom = size = zoom;
     slide.style.minHeight = `calc(100vh / ${zoom})`;
   }
+  return isTooHigh() ? 0 : size;
+}
+/* A picture below its code, or beside it where that leaves the slide larger. */
+function fit(slide) {
+  slide.classList.remove("beside");
+  const below = shrink(slide);
+  if (below >= 1.5 || !slide.querySelector(".jp-Cell-outputWrapper img")) return;
+  slide.classList.add("beside");
+  if (shrink(slide) > below) return;
+  slide.classList.remove("beside");
+  shrink(slide);
 }
 function show(number, quiet) {
   at = Math.min(Math.max(number, 0), slides.length - 1);

@@ -4,6 +4,7 @@ a page, narrow and wide, light and dark; and in JupyterLab, where the graph open
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ import dataflow_widgets
 from tests.browser.axe import serious_findings
 from tests.browser.kernel_page import KernelPage, without_threads
 from tests.browser.lab_page import screenshot_folder
-from tests.browser.patience import next_frame
+from tests.browser.patience import eventually, next_frame
 from tests.browser.test_every_widget import LESSONS, MAX_PICTURE_BYTES, size_of
 
 if TYPE_CHECKING:
@@ -151,6 +152,23 @@ def test_each_is_accessible_and_fits(
     folder = screenshot_folder() / "explorers"
     folder.mkdir(parents=True, exist_ok=True)
     shown.screenshot(path=folder / picture)
+    assert page.failures() == []
+    explorer.close()
+    page.close()
+
+
+def test_in_a_narrow_page_controls_stand_beside_each_other(
+    chromium: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_threads(monkeypatch)
+    page = KernelPage(chromium)
+    explorer = dataflow_widgets.BoundaryExplorer()
+    shown = show(page, explorer)
+    for width, num_columns in ((1280, 1), (560, 2), (300, 1)):
+        page.page.set_viewport_size({"width": width, "height": 900})
+        lefts = "(all) => new Set(all.map((e) => Math.round(e.getBoundingClientRect().left))).size"
+        controls = shown.locator(".df-control")
+        eventually(page.page, functools.partial(controls.evaluate_all, lefts), num_columns)
     assert page.failures() == []
     explorer.close()
     page.close()
