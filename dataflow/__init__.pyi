@@ -792,6 +792,7 @@ from dataflow.compat.v1 import (
 from dataflow.gradient_tape import GradientTape as GradientTape
 from dataflow.modules import Module as Module
 from dataflow.traced_functions import function as function
+from dataflow.wrapped_functions import wrap_function as wrap_function
 from dataflow.ops.patches import extract_volume_patches as extract_volume_patches
 from dataflow.ops.tensor_values import (
     constant_value as get_static_value,

@@ -13,6 +13,7 @@ from dataflow.autograph.conversion import converted_if_needed
 from dataflow.function_keys import replaced
 from dataflow.function_stretches import Stretch
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.eager import callable_of, eager_graph
 from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.nest import flatten, map_structure, pack_like
 from dataflow.graph.operation import Operation
@@ -35,14 +36,20 @@ class ConcreteFunction:
     """
 
     def __init__(
-        self, graph: TracedGraph, inputs: list[Tensor], names: list[str], result: Any
+        self,
+        graph: TracedGraph,
+        inputs: list[Tensor],
+        names: list[str],
+        result: Any,
+        effects: list[Operation] | None = None,
     ) -> None:
         self.graph, self.inputs, self.structured_outputs = graph, inputs, result
         self.name = graph.name
         self._names = names
         self._results = _Results(result)
         self.outputs = self._results.tensors
-        effects = order_effects(graph)
+        if effects is None:
+            effects = order_effects(graph)
         self.captured_inputs = list(graph.stand_ins)
         nodes = [*inputs, *graph.stand_ins.values()]
         self._stretch = Stretch(graph, graph.name, nodes, self.outputs, effects)
@@ -187,6 +194,18 @@ def trace(
         result = map_structure(lambda leaf: _as_result(function, leaf), result)
     graph.is_whole = True
     return ConcreteFunction(graph, inputs, labels, result)
+
+
+def initial_value_of(initial_value: Any) -> Any:
+    """The initial value of a variable, which a function in eager code may have computed of its arguments."""
+    if callable(initial_value) and not isinstance(initial_value, Tensor):
+        return lambda: initial_value_of(initial_value())
+    if not isinstance(initial_value, Tensor) or not isinstance(initial_value.graph, TracedGraph):
+        return initial_value
+    graph = initial_value.graph
+    feeds = list(graph.first_values)
+    (value,) = callable_of(graph, [initial_value], feeds)(*graph.first_values.values())
+    return eager_graph().constant(value, initial_value.dtype.base_dtype)
 
 
 def _pieces(structure: Any) -> list[Any]:

@@ -348,7 +348,6 @@ _GROUPS = (
         "it came with TensorFlow 2; see tf.data.experimental for what there is.",
     ),
     ("", "user_ops", "it holds an example of a C++ op; write ops with tf.py_func."),
-    ("", "wrap_function", "call the function: its nodes are added to the graph."),
     (
         "",
         "RaggedTensorSpec TensorArraySpec type_spec_from_value",

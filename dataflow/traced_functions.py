@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from dataflow.autograph.conversion import converted_if_needed
-from dataflow.concrete_functions import ConcreteFunction, trace
+from dataflow.concrete_functions import ConcreteFunction, initial_value_of, trace
 from dataflow.config.functions import functions_run_eagerly
 from dataflow.errors import ConversionError
 from dataflow.function_keys import Arguments, Parameters, as_arrays_become_tensors, has_array
 from dataflow.function_stretches import Repeated
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.eager import callable_of, eager_graph
 from dataflow.graph.nest import flatten, flatten_up_to, is_nested, map_structure, pack_like
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -196,7 +195,7 @@ class Function:
         if kwargs.get("use_resource") is None:
             kwargs["use_resource"] = True
         if default_graph().executes_eagerly:
-            kwargs["initial_value"] = _computed(kwargs.get("initial_value"))
+            kwargs["initial_value"] = initial_value_of(kwargs.get("initial_value"))
         self._num_made += 1
         return next_creator(**kwargs)
 
@@ -281,18 +280,6 @@ def _checked_signature(signature: Any) -> Any:
             "sequence of TensorSpec objects."
         )
     return tuple(signature)
-
-
-def _computed(initial_value: Any) -> Any:
-    """The initial value of a variable, which a function in eager code may have computed of its arguments."""
-    if callable(initial_value) and not isinstance(initial_value, Tensor):
-        return lambda: _computed(initial_value())
-    if not isinstance(initial_value, Tensor) or not isinstance(initial_value.graph, TracedGraph):
-        return initial_value
-    graph = initial_value.graph
-    feeds = list(graph.first_values)
-    (value,) = callable_of(graph, [initial_value], feeds)(*graph.first_values.values())
-    return eager_graph().constant(value, initial_value.dtype.base_dtype)
 
 
 def _covers(general: Dims, special: Dims) -> bool:

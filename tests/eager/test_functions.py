@@ -478,3 +478,27 @@ def test_tensors_that_get_out_of_a_function() -> None:
     f(tf.constant(1))
     with pytest.raises(TypeError, match='being passed a "Graph" tensor'):
         _ = kept[0] + 1
+
+
+def test_a_wrapped_function_keeps_its_variables() -> None:
+    def graph_code(x: Any) -> Any:
+        v = tf.get_variable("v", initializer=3.0)
+        v.assign_add(1.0)
+        doubled = tf.multiply(x, 2.0, name="doubled")
+        return doubled * v
+
+    first = tf.wrap_function(graph_code, [tf.TensorSpec([], tf.float32)])
+    second = tf.wrap_function(graph_code, [tf.TensorSpec([], tf.float32)])
+    assert [float(first(tf.constant(1.0))) for _ in range(2)] == [8.0, 10.0]
+    assert float(second(tf.constant(1.0))) == 8.0
+    assert first.variables[0].name == "v:0" and first.variables[0] is not second.variables[0]
+    part = first.prune("x:0", first.graph.get_tensor_by_name("doubled:0"))
+    assert float(part(tf.constant(5.0))) == 10.0
+    assert first.variables[0].numpy() == 5.0  # the part assigns nothing
+    with tf.GradientTape() as tape:
+        y = first(tf.constant(1.0))
+    assert float(tape.gradient(y, first.variables[0])) == 2.0
+    ones = tf.wrap_function(lambda: tf.Variable(tf.ones([2])) + 1.0, [])
+    assert ones().numpy().tolist() == [2.0, 2.0]
+    with tf.Graph().as_default(), pytest.raises(RuntimeError, match="for eager execution"):
+        tf.wrap_function(graph_code, [])
