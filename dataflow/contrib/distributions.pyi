@@ -46,6 +46,9 @@ from dataflow.distributions.categorical import (
     Categorical as Categorical,
     OneHotCategorical as OneHotCategorical,
 )
+from dataflow.distributions.conditional import (
+    ConditionalDistribution as ConditionalDistribution,
+)
 from dataflow.distributions.counts import (
     Binomial as Binomial,
     Geometric as Geometric,

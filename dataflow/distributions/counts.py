@@ -20,6 +20,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax
+from dataflow.ops.assertions import assert_equal
 from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.ops.casts import cast
 from dataflow.ops.graph_functions import control_dependencies, name_scope
@@ -55,6 +56,9 @@ class _Counts(WithProbabilities):
     def total_count(self) -> Any:
         """The number of trials, in the dtype of the probabilities."""
         return self._total_count
+
+    def _sums_to_total(self, counts: Any) -> Any:
+        return counts_sum_to(self._total_count, counts)
 
     def _batch_shape(self) -> TensorShape:
         return common_shape([self._total_count.get_shape(), super()._batch_shape()])
@@ -315,7 +319,9 @@ class Multinomial(_Counts, VectorEvent):
         return draw_counts(self.total_count, logits, n, batch, classes, self.dtype, seed)
 
     def _log_prob(self, counts: Any) -> Any:
-        counts = after(self._checked((whole_numbers, counts)), counts)
+        counts = after(
+            self._checked((whole_numbers, counts), (self._sums_to_total, counts)), counts
+        )
         with_zeros = times_log(counts, log_softmax(self.logits))
         return reduce_sum(with_zeros, -1) + log_combinations(self.total_count, counts)
 
@@ -351,6 +357,12 @@ def draw_counts(
     ones = array.one_hot(drawn, classes, dtype=dtype) * cast(wanted, dtype)[..., None]
     counts = array.transpose(reduce_sum(ones, -2), [1, 0, 2])
     return array.reshape(counts, array.concat([[n], batch, [classes]], 0))
+
+
+def counts_sum_to(total: Any, counts: Any) -> Any:
+    """Asserts that the counts [..., k] sum to ``total`` [...]."""
+    text = "counts must sum to `self.total_count`"
+    return assert_equal(total, reduce_sum(counts, -1), message=text)
 
 
 def log_combinations(total: Any, counts: Any) -> Any:

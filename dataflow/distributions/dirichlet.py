@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.distributions.counts import draw_counts, log_combinations
+from dataflow.distributions.counts import counts_sum_to, draw_counts, log_combinations
 from dataflow.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     NOT_REPARAMETERIZED,
@@ -177,10 +177,14 @@ class DirichletMultinomial(Dirichlet):
         return counts[0]
 
     def _log_prob(self, counts: Any) -> Any:
-        counts = after(self._checked((whole_numbers, counts)), counts)
+        checks = self._checked((whole_numbers, counts), (self._sums_to_total, counts))
+        counts = after(checks, counts)
         both = self.concentration + counts
         beta = reduce_sum(lgamma(both), -1) - lgamma(reduce_sum(both, -1))
         return beta - self._log_beta() + log_combinations(self.total_count, counts)
+
+    def _sums_to_total(self, counts: Any) -> Any:
+        return counts_sum_to(self._total_count, counts)
 
     def _entropy(self) -> Any:
         raise NotImplementedError("entropy is not implemented: DirichletMultinomial")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -324,6 +325,9 @@ class Distribution:
 
     # ---- samples ---------------------------------------------------------------------------------
 
+    #: What a `ConditionalDistribution` was asked under: further arguments of its methods.
+    _condition: Mapping[str, Any] = MappingProxyType({})
+
     def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         raise NotImplementedError(f"sample is not implemented: {type(self).__name__}")
 
@@ -340,7 +344,7 @@ class Distribution:
                 num_draws = reduce_prod(sample_shape)
                 if sample_shape.get_shape().ndims == 0:
                     sample_shape = array.reshape(sample_shape, [1])
-            drawn = self._sample_n(num_draws, seed)
+            drawn = self._sample_n(num_draws, seed, **self._condition)
             rest = array.shape(drawn)[1:]
             inner = drawn.get_shape()[1:] if drawn.get_shape().ndims is not None else None
             drawn = array.reshape(drawn, array.concat([sample_shape, rest], 0))
@@ -374,7 +378,7 @@ class Distribution:
             if not hasattr(self, method):
                 continue
             try:
-                found = getattr(self, method)(*args)
+                found = getattr(self, method)(*args, **self._condition)
             except NotImplementedError:
                 continue
             return found if then is None else then(found)

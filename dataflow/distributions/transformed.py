@@ -14,6 +14,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DynamicShapeLike, ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.math import reduce_sum
+from dataflow.ops.reduce import reduce_logsumexp
 from dataflow.ops.tensor_values import constant_value
 from dataflow.shapes import TensorShape
 
@@ -114,6 +115,15 @@ class TransformedDistribution(Distribution):
 
     def _log_prob(self, y: TensorLike) -> Any:
         x = self._bijector.inverse(y)
+        log_det = self._bijector.inverse_log_det_jacobian(y, self._event_ndims())
+        if self._bijector._is_injective:
+            return self._log_prob_at(x) + log_det
+        # Several x become y: their densities are added.
+        parts = [self._log_prob_at(branch) + part for branch, part in zip(x, log_det, strict=True)]
+        return reduce_logsumexp(array.stack(parts), 0)
+
+    def _log_prob_at(self, x: Any) -> Any:
+        """The density of the event that becomes y, without the determinant."""
         log_prob = self._distribution.log_prob(x)
         if self._event_override:
             log_prob = reduce_sum(log_prob, list(range(-len(self._event_override), 0)))
@@ -121,15 +131,24 @@ class TransformedDistribution(Distribution):
         taken = self._bijector.inverse_min_event_ndims - (self._event_shape().ndims or 0)
         if taken > 0:
             log_prob = reduce_sum(log_prob, list(range(-taken, 0)))
-        return log_prob + self._bijector.inverse_log_det_jacobian(y, self._event_ndims())
+        return log_prob
+
+    def _need_one_inverse(self, what: str) -> None:
+        if not self._bijector._is_injective:
+            raise NotImplementedError(
+                f"{what} is not implemented when `bijector` is not injective: {self._bijector.name}."
+            )
 
     def _cdf(self, y: TensorLike) -> Any:
+        self._need_one_inverse("cdf")
         return self._distribution.cdf(self._bijector.inverse(y))
 
     def _quantile(self, p: Any) -> Any:
+        self._need_one_inverse("quantile")
         return self._bijector.forward(self._distribution.quantile(p))
 
     def _mean(self) -> Any:
+        self._need_one_inverse("mean")
         if not self._bijector.is_constant_jacobian:
             raise NotImplementedError(
                 "mean is not implemented for non-affine bijectors: "
@@ -142,6 +161,7 @@ class TransformedDistribution(Distribution):
         return self._bijector.forward(mean)
 
     def _entropy(self) -> Any:
+        self._need_one_inverse("entropy")
         if not self._bijector.is_constant_jacobian:
             raise NotImplementedError(
                 "entropy is not implemented for non-affine bijectors: "

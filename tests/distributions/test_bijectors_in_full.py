@@ -363,3 +363,73 @@ def test_distributions_of_transformed_parameters(session: tf.Session) -> None:
     a, b, c, d = session.run([chi.prob(1.5), wanted.prob(1.5), inverse.prob(1.5), own.prob(1.5)])
     assert a == b and c == d
     assert chi.parameters["df"] == -3.7
+
+
+def test_a_distribution_through_an_absolute_value(session: tf.Session) -> None:
+    folded = ds.TransformedDistribution(ds.Normal(0.5, 1.0), B.AbsoluteValue())
+    y = np.float32([0.5, 2.0])
+    log_prob, prob = session.run([folded.log_prob(y), folded.prob(y)])
+    wanted = sum(np.exp(-((side * y - 0.5) ** 2) / 2) for side in (1, -1)) / np.sqrt(2 * np.pi)
+    np.testing.assert_allclose(prob, wanted, rtol=1e-5)
+    np.testing.assert_allclose(log_prob, np.log(wanted), rtol=1e-5)
+    for method in (
+        lambda: folded.cdf(y),
+        lambda: folded.quantile(0.5),
+        folded.mean,
+        folded.entropy,
+    ):
+        with pytest.raises(NotImplementedError):
+            method()
+
+
+def test_counts_must_sum_to_the_total(session: tf.Session) -> None:
+    for distribution in (
+        ds.Multinomial(5.0, probs=[0.1, 0.2, 0.7], validate_args=True),
+        ds.DirichletMultinomial(5.0, [1.0, 2.0, 3.0], validate_args=True),
+    ):
+        assert 0 < session.run(distribution.prob([2.0, 2.0, 1.0])) < 1
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"must sum to `self\.total_count`"
+        ):
+            session.run(distribution.prob(_hidden(np.float32([2.0, 3.0, 2.0]))))
+
+
+class _Given(ds.ConditionalDistribution):
+    def __init__(self) -> None:
+        super().__init__(tf.float32, ds.NOT_REPARAMETERIZED, False, False, name="Given")
+
+    def _batch_shape(self) -> Any:
+        return tf.TensorShape([])
+
+    _event_shape = _batch_shape
+
+    def _sample_n(self, n: Any, seed: Any = None, level: float = 0.0) -> Any:
+        return tf.fill([n], level)
+
+    def _log_prob(self, x: Any, level: float = 0.0) -> Any:
+        return x + level
+
+    def _cdf(self, x: Any, level: float = 0.0) -> Any:
+        return x * level
+
+
+def test_a_distribution_given_something(session: tf.Session) -> None:
+    given = _Given()
+    found = session.run(
+        [
+            given.sample(2, level=3.0),
+            given.log_prob(1.0, level=2.0),
+            given.prob(1.0, level=2.0),
+            given.cdf(0.5, level=0.5),
+            given.survival_function(0.5, level=0.5),
+            given.log_cdf(0.5, level=0.5),
+            given.log_survival_function(0.5, level=0.5),
+            given.log_prob(1.0),
+        ]
+    )
+    assert found[0].tolist() == [3.0, 3.0]
+    np.testing.assert_allclose(
+        found[1:],
+        [3.0, np.exp(3.0), 0.25, 0.75, np.log(0.25), np.log(0.75), 1.0],
+        rtol=1e-5,
+    )
