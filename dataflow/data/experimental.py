@@ -40,6 +40,7 @@ from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.namespaces import explain_absent
 from dataflow.ops import dataset as ops
 from dataflow.ops.array import identity, zeros
+from dataflow.ops.reader import ReaderBase
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
@@ -395,8 +396,14 @@ def make_batched_features_dataset(
     """Batches of the ``Example`` messages in files, parsed by ``features``.
 
     An element is a dict, or with ``label_key`` a pair of it and what stands under that key.
-    ``num_epochs`` None: for ever.
+    ``num_epochs`` None: for ever. Raises `TypeError` for a ``reader`` of queues.
     """
+    kind: Any = reader
+    if isinstance(kind, type) and issubclass(kind, ReaderBase):
+        raise TypeError(
+            "The `reader` argument must return a `Dataset` object. `tf.ReaderBase` subclasses are not "
+            "supported; pass `tf.data.TFRecordDataset` instead of `tf.TFRecordReader`."
+        )
     files = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
     records = files.interleave(
         lambda name: reader(name, *(reader_args or [])), cycle_length=reader_num_threads

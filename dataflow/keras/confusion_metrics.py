@@ -259,11 +259,11 @@ class AUC(ConfusionMetric):
         thresholds: Any = None,
     ) -> None:
         if curve not in ("ROC", "PR"):
-            raise ValueError(f"AUC: curve is 'ROC' or 'PR', got {curve!r}.")
+            raise ValueError(f'Invalid AUC curve value "{curve}": it is "ROC" or "PR".')
         if summation_method not in ("interpolation", "minoring", "majoring"):
             raise ValueError(
-                "AUC: summation_method is 'interpolation', 'minoring' or 'majoring', got "
-                f"{summation_method!r}."
+                f'Invalid AUC summation method value "{summation_method}": it is "interpolation", '
+                '"minoring" or "majoring".'
             )
         if thresholds is None:
             if num_thresholds <= 1:
@@ -277,7 +277,8 @@ class AUC(ConfusionMetric):
             summation_method,
         )
         self._given_thresholds = None if thresholds is None else inner
-        super().__init__([-K.epsilon(), *inner, 1.0 + K.epsilon()], name, dtype)
+        self.thresholds = [-K.epsilon(), *inner, 1.0 + K.epsilon()]
+        super().__init__(self.thresholds, name, dtype)
 
     def result(self) -> Any:
         tp, tn, fp, fn = (self._now(kind) for kind in self._kinds)

@@ -70,9 +70,14 @@ _BY_NAME.update(L1=L1L2, L2=L1L2)  # as TensorFlow 2's files call them
 
 
 def get(identifier: Any) -> Any:
-    """The regularizer of a name, a config or itself; ``None`` stays."""
+    """The regularizer of a name, a config or itself; ``None`` stays.
+
+    The name of a function of one's own (`custom_object_scope`) is that function.
+    """
     if isinstance(identifier, str):
-        return lookup("regularizer", identifier, _BY_NAME)()
+        found = lookup("regularizer", identifier, _BY_NAME)
+        is_maker = isinstance(found, type) or found in _BY_NAME.values()
+        return found() if is_maker else found
     if isinstance(identifier, dict):
         return _deserialize("regularizer", identifier, _BY_NAME)
     if identifier is None or callable(identifier):

@@ -50,6 +50,8 @@ python.training.saving.{functional_saver saveable_object_util} : train.saveables
 python.training.{distribute distribution_strategy_context} : distribute
 python.data.experimental.kernel_tests.serialization.dataset_serialization_test_base : python.dataset_serialization_tests
 python.data.experimental.ops.iterator_ops : data.experimental train.iterator_checkpoints
+python.data.experimental.kernel_tests.reader_dataset_ops_test_base : python.dataset_reader_tests
+python.data.experimental.ops.readers : data.experimental python.dataset_readers
 python.data.util.options : data.options
 python.data.util.convert : python.data_conversions
 python.saved_model.main_op_impl : saved_model.main_op

@@ -37,7 +37,7 @@ def run_in_graph_and_eager_modes(
     reset_test: bool = True,
     assert_no_eager_garbage: bool = False,
 ) -> Any:
-    """A test method runs twice: in a graph and session of its own, and in eager code.
+    """A test method runs twice: in a session of the default graph, and in eager code.
 
     In between there are a `tearDown` and a `setUp`, unless ``reset_test`` is False. With
     ``assert_no_eager_garbage`` no tensor of the eager run may be left. Raises `ValueError` for a class.
@@ -67,7 +67,9 @@ def run_in_graph_and_eager_modes(
     @functools.wraps(func)
     def run(self: Any, *args: Any, **kwargs: Any) -> None:
         with contextlib.suppress(unittest.SkipTest):
-            with Graph().as_default(), self.test_session(use_gpu=use_gpu, config=config):
+            now = default_graph()  # where `setUp` may have made tensors
+            graph = Graph() if now.executes_eagerly else now
+            with graph.as_default(), self.test_session(use_gpu=use_gpu, config=config):
                 func(self, *args, **kwargs)
         if reset_test:
             self.tearDown()

@@ -77,3 +77,27 @@ def test_inputs_of_a_subclassed_model_are_numbered() -> None:
         model = Two()
         model.predict(X)
         assert model.input_names == ["input_1"]
+
+
+def test_an_area_under_a_curve_tells_its_thresholds() -> None:
+    with dataflow.Graph().as_default():
+        area = metrics.AUC(thresholds=[0.3, 0.5], num_thresholds=None)
+        np.testing.assert_allclose(area.thresholds, [0.0, 0.3, 0.5, 1.0], atol=1e-6)
+        again = metrics.AUC.from_config(area.get_config())
+        assert again.thresholds == area.thresholds
+        with pytest.raises(ValueError, match='Invalid AUC curve value "x"'):
+            metrics.AUC(curve="x")
+        with pytest.raises(ValueError, match='Invalid AUC summation method value "x"'):
+            metrics.AUC(summation_method="x")
+
+
+def test_a_function_that_penalizes_comes_back_from_its_name() -> None:
+    def penalty(weights: Any) -> Any:
+        return dataflow.reduce_sum(dataflow.abs(weights))
+
+    with dataflow.Graph().as_default():
+        x = keras.Input((2,))
+        model = keras.Model(x, layers.Dense(1, kernel_regularizer=penalty)(x))
+        again = model.from_config(model.get_config(), custom_objects={"penalty": penalty})
+        assert again.layers[1].kernel_regularizer is penalty
+        assert type(keras.regularizers.get("l2")).__name__ == "L1L2"

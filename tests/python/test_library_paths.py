@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.python import checkpoint_gc, keras_names, keras_test_models, library_paths
+from dataflow.python import (
+    checkpoint_gc,
+    dataset_reader_tests,
+    keras_names,
+    keras_test_models,
+    library_paths,
+)
 from dataflow.python.data_conversions import optional_param_to_tensor, partial_shape_to_tensor
+from dataflow.python.dataset_readers import make_tf_record_dataset
 from dataflow.python.keras_tests import model_type_scope
 
 PLACES = {
@@ -169,3 +177,69 @@ def test_other_models_of_tests() -> None:
             session.run(tf.global_variables_initializer())
             x, y = session.run([one, ten])
             np.testing.assert_allclose(10 * x, y, rtol=1e-6)
+
+
+def _case(base: type) -> Any:
+    case = base()
+    case.setUp()
+    return case
+
+
+@pytest.mark.parametrize(("batch_size", "threads"), [(1, 1), (2, 2), (3, 1)])
+def test_a_base_of_tests_of_examples(batch_size: int, threads: int) -> None:
+    case = _case(dataset_reader_tests.MakeBatchedFeaturesDatasetTestBase)
+    with tf.Graph().as_default(), tf.Session():
+        make = lambda files: case.make_batch_feature(
+            files, 2, batch_size, "label", reader_num_threads=threads
+        )
+        case.outputs = case.getNext(make(case.test_filenames))
+        case.verify_records(
+            batch_size, num_epochs=2, label_key_provided=True, interleave_cycle_length=threads
+        )
+        with pytest.raises(tf.errors.OutOfRangeError):
+            case._next_actual_batch(True)
+        case.outputs = case.getNext(make(case.test_filenames[:1]))
+        with pytest.raises(AssertionError):
+            case.verify_records(batch_size, 1, 2, True)
+    assert case._sum_keywords(2) == 21
+
+
+@pytest.mark.parametrize("parser", [None, lambda record: tf.strings.substr(record, 1, 999)])
+def test_a_base_of_tests_of_records(parser: Any) -> None:
+    case = _case(dataset_reader_tests.TFRecordDatasetTestBase)
+    with tf.Graph().as_default(), tf.Session():
+        for reads, prefetch in ((1, 0), (2, None)):
+            dataset = make_tf_record_dataset(
+                case.test_filenames, 2, parser, 1, False,
+                num_parallel_reads=reads, prefetch_buffer_size=prefetch,
+            )  # fmt: skip
+            case._verify_records(case.getNext(dataset), 2, None, 1, reads, False, bool(parser))
+        endless = make_tf_record_dataset(case.test_filenames, 4, shuffle_seed=3)
+        assert endless.output_shapes.as_list() == [4]
+        next_batch = case.getNext(endless)
+        assert [len(case.evaluate(next_batch())) for _ in range(5)] == [4] * 5
+
+
+def test_bases_of_tests_of_texts() -> None:
+    case = _case(dataset_reader_tests.TextLineDatasetTestBase)
+    for crlf, packed in ((False, None), (True, "GZIP"), (False, "ZLIB")):
+        names = case._createFiles(2, 3, crlf, packed)
+        lines = [case._lineText(i, j) for i in range(2) for j in range(3)]
+        with tf.Graph().as_default(), tf.Session():
+            dataset = tf.data.TextLineDataset(names, compression_type=packed or "")
+            case.assertDatasetProduces(dataset, lines)
+    with pytest.raises(ValueError, match="Unsupported"):
+        case._createFiles(1, 1, compression_type="x")
+    fixed = _case(dataset_reader_tests.FixedLengthRecordDatasetTestBase)
+    with tf.Graph().as_default(), tf.Session():
+        dataset = tf.data.FixedLengthRecordDataset(fixed._createFiles(), 3, 5, 2)
+        records = [fixed._record(i, j) for i in range(2) for j in range(7)]
+        fixed.assertDatasetProduces(dataset, records)
+
+
+def test_a_reader_of_queues_is_no_reader_of_datasets() -> None:
+    features = {"file": tf.FixedLenFeature([], tf.int64)}
+    with pytest.raises(TypeError, match="must return a `Dataset`"):
+        tf.data.experimental.make_batched_features_dataset(
+            "x", 32, features, reader=tf.TFRecordReader
+        )

@@ -153,3 +153,20 @@ def test_tensors_that_are_left() -> None:
     Case("test_one_left").run(result)
     assert len(result.failures) == 1 and "1 Tensors not deallocated" in result.failures[0][1]
     kept.clear()
+
+
+def test_the_graph_of_setup_is_the_graph_of_the_test() -> None:
+    class Case(tf.test.TestCase):
+        def setUp(self) -> None:
+            self.x = tf.constant(2.0)
+
+        @test_util.run_in_graph_and_eager_modes
+        def test_it(self) -> None:
+            assert self.evaluate(self.x + 1.0) == 3.0
+
+    with tf.Graph().as_default():
+        result = unittest.TestResult()
+        Case("test_it").run(result)
+    assert result.testsRun == 1
+    assert not result.errors
+    assert not result.failures
