@@ -117,6 +117,7 @@ def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> N
     (``subprocess.run(["python", "worker.py"])``).
     """
     other: str | None = None
+    missing: str | None = None
     roots: set[str] = set()
     seen: set[Path] = {path.resolve()}
     waiting = [(name, tree, path.parent) for name, tree in trees]
@@ -131,6 +132,7 @@ def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> N
             if root in _OTHERS and other is None:
                 other = f"{filename}, line {line}, needs {root}: it is a {_OTHERS[root]} program"
             files.extend(_own_files(name, {folder, path.parent}))
+        missing = missing or _missing_package(filename, tree, {folder, path.parent})
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 if re.fullmatch(r"(tensorflow|keras)(\.[\w.]+)?", node.value):
@@ -148,10 +150,39 @@ def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> N
                 return  # it cannot be told: let it run
     if any(_needs_tensorflow(root) for root in sorted(roots - sys.stdlib_module_names)):
         return
+    if other is None and missing is not None:
+        raise ProgramError(missing)
     if other is None:
         other = f"{path} is no TensorFlow program: neither it nor a file of its own that it imports"
         other += " imports tensorflow or keras"
     raise ProgramError(f"{other}. dataflow runs programs for TensorFlow 1; try python {path}.")
+
+
+def _missing_package(filename: str, tree: ast.AST, folders: set[Path]) -> str | None:
+    """A sentence on the first package that the file imports and that is nowhere; None where it finds all."""
+    from dataflow.shim.gone_modules import GONE
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [node.module]
+        else:
+            continue
+        for name in names:
+            root = name.partition(".")[0]
+            if root in sys.stdlib_module_names or root in GONE or root in _OTHERS:
+                continue
+            if any(
+                (folder / root).is_dir() or (folder / f"{root}.py").is_file() for folder in folders
+            ):
+                continue
+            if importlib.util.find_spec(root) is None:
+                return (
+                    f"{filename}, line {node.lineno}: it imports {root}, which is not installed here, and neither"
+                    " tensorflow nor keras itself. If that package is for TensorFlow 1, install it."
+                )
+    return None
 
 
 _IMPORTS_TENSORFLOW = re.compile(rb"^\s*(?:import|from)\s+(?:tensorflow|keras)\b", re.MULTILINE)

@@ -151,6 +151,11 @@ def test_a_tensorflow_installed_beside_is_not_reached(tmp_path: Path) -> None:
             "xla.py, line 2: tf.xla is not part of dataflow. XLA is not here",
         ),
         ("plain", "import numpy\n", "plain.py is no TensorFlow program: neither it nor a file"),
+        (
+            "high",
+            "import os\nfrom a_package_of_its_time import nets\n",
+            "high.py, line 2: it imports a_package_of_its_time, which is not installed here, and",
+        ),
         ("other", "import os\nimport torch\n", "other.py, line 2, needs torch: it is a PyTorch"),
         (
             "old",
