@@ -497,6 +497,11 @@ def test_a_click_finds_the_node_in_the_graph(bare: BarePage) -> None:
     assert "No GraphView of this graph is open" in timeline.locator(".df-status").text_content()
 
 
+def test_the_timeline_says_that_first_runs_are_slow(bare: BarePage) -> None:
+    bare.show(run_of_two_tasks())
+    bare.page.locator(".df-timeline .df-hint", has_text="trace a later run").wait_for()
+
+
 def test_the_timeline_by_keyboard_alone(bare: BarePage) -> None:
     inside = show_timeline(bare)
     page = bare.page

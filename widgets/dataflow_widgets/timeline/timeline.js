@@ -393,7 +393,11 @@ class TimelineView {
   }
 
   show(op) {
-    if (!op) return void this.details.replaceChildren(h("p", { class: "df-hint" }, "Select an op to see its times. Drag to pan, Ctrl and wheel or + and − to zoom, arrows to move, c for the critical path."));
+    if (!op) {
+      const keys = h("p", { class: "df-hint" }, "Select an op to see its times. Drag to pan, Ctrl and wheel or + and − to zoom, arrows to move, c for the critical path.");
+      const first = h("p", { class: "df-hint" }, "In its first run an op also loads and compiles its kernel: trace a later run to see what it costs.");
+      return void this.details.replaceChildren(keys, first);
+    }
     const { run } = this;
     const links = (indices) => indices.slice(0, 8).map((index) => h("div", {}, h("button", { type: "button", class: "df-link", onclick: () => { this.setCurrent(run.ops[index], false); this.select(run.ops[index]); }, ...QUIET }, run.ops[index].name)));
     const row = (name, ...content) => (content.length ? [h("dt", {}, name), h("dd", {}, ...content)] : []);
