@@ -287,7 +287,7 @@ class Dataset(Structured):
             dataset,
         )
 
-    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+    def repeat(self, count: int | TensorLike | None = None, name: str | None = None) -> Dataset:
         """The dataset ``count`` times; for ever when ``None`` or -1."""
         return self._change(ops.repeat_dataset_op, int64_scalar(-1 if count is None else count))
 
@@ -305,9 +305,9 @@ class Dataset(Structured):
 
     def shuffle(
         self,
-        buffer_size: Any,
-        seed: Any = None,
-        reshuffle_each_iteration: Any = None,
+        buffer_size: int | TensorLike,
+        seed: int | TensorLike | None = None,
+        reshuffle_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
         """Elements drawn at random from a buffer of ``buffer_size``.
@@ -342,9 +342,9 @@ class Dataset(Structured):
     def batch(
         self,
         batch_size: TensorLike,
-        drop_remainder: Any = False,
-        num_parallel_calls: Any = None,
-        deterministic: Any = None,
+        drop_remainder: bool | TensorLike = False,
+        num_parallel_calls: int | TensorLike | None = None,
+        deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
         """Stacks ``batch_size`` elements; the last batch may be smaller unless it is dropped."""
@@ -444,8 +444,8 @@ class Dataset(Structured):
     def map(
         self,
         map_func: Callable[..., Any],
-        num_parallel_calls: Any = None,
-        deterministic: Any = None,
+        num_parallel_calls: int | TensorLike | None = None,
+        deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
         """``map_func`` of every element; it is traced once into a graph of its own.

@@ -53,9 +53,10 @@ class TFOptimizer(Optimizer):
 
     learning_rate = lr
 
-    def get_gradients(self, loss: Any, params: Any) -> list[Any]:
-        """The gradient of ``loss`` for each of ``params``."""
-        return [g for g, _ in self.optimizer.compute_gradients(loss, params)]
+    def get_gradients(self, loss: Any, params: Any, grad_loss: Any = None) -> list[Any]:
+        """The gradient of ``loss`` for each of ``params``; ``grad_loss``: that of ``loss`` itself."""
+        found = self.optimizer.compute_gradients(loss, params, grad_loss=grad_loss)
+        return [g for g, _ in found]
 
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
         """An op that makes one step with gradients that are already there."""

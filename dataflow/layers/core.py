@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dataflow.graph.tensor import Tensor
-from dataflow.graph.type_aliases import TensorLike
+from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.layers.base import InputSpec, Layer, layer_function, smart_cond
 from dataflow.layers.layer_arguments import activation_function
 from dataflow.ops import array, bias as bias_ops, dropout as dropout_ops
@@ -27,15 +28,15 @@ class Dense(Layer):
     def __init__(
         self,
         units: int,
-        activation: Any = None,
+        activation: Callable[..., Any] | str | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = zeros_initializer,
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = zeros_initializer,
+        kernel_regularizer: Callable[[Any], Any] | None = None,
+        bias_regularizer: Callable[[Any], Any] | None = None,
+        activity_regularizer: Callable[[Any], Any] | None = None,
+        kernel_constraint: Callable[[Any], Any] | None = None,
+        bias_constraint: Callable[[Any], Any] | None = None,
         trainable: bool = True,
         name: str | None = None,
         **kwargs: Any,
@@ -177,7 +178,7 @@ dense = layer_function(Dense, "dense")
 
 
 def dropout(
-    inputs: Any,
+    inputs: TensorLike,
     rate: TensorLike = 0.5,
     noise_shape: Any = None,
     seed: int | None = None,
@@ -188,6 +189,6 @@ def dropout(
     return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
 
 
-def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Any:
+def flatten(inputs: TensorLike, name: str | None = None, data_format: str = "channels_last") -> Any:
     """A `Flatten` layer, applied."""
     return Flatten(data_format=data_format, name=name)(inputs)

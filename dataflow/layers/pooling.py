@@ -17,7 +17,7 @@ class _Pooling(Layer):
 
     def __init__(
         self,
-        pool_size: Any,
+        pool_size: int | Sequence[int],
         strides: int | Sequence[int],
         padding: str = "valid",
         data_format: str = "channels_last",

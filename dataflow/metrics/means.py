@@ -42,7 +42,7 @@ def _ratio(total: Any, count: Any, name: str) -> Tensor:
 
 
 @scoped_metric("mean")
-def mean(values: Any, weights: Any = None) -> Pair:
+def mean(values: TensorLike, weights: TensorLike | None = None) -> Pair:
     """The (weighted) mean of all values so far: a float32 scalar; 0 before the first update."""
     values = as_float(values)
     total = metric_variable([], dtypes.float32, "total")

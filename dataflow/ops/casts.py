@@ -51,7 +51,7 @@ def modulo_unsigned(value: TensorLike, dtype: DType | None) -> Any:
 
 
 @takes_ragged("ragged_cast")
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Any:
     """``x`` with element type ``dtype``; returned as it is when it has that type already.
 
     Raises `TypeError` for strings: use `tf.strings.to_number` or `tf.as_string`.

@@ -71,7 +71,7 @@ def _like(t: Any, values: Any) -> Any:
 
 @maps_ragged
 def clip_by_value(
-    t: TensorLike, clip_value_min: Any, clip_value_max: Any, name: str | None = None
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Any:
     """The elements of t, those outside [min, max] moved to the nearer end.
 

@@ -33,9 +33,9 @@ class AdamOptimizer(Optimizer):
     def __init__(
         self,
         learning_rate: TensorLike | Callable[[], Any] = 0.001,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        epsilon: Any = 1e-8,
+        beta1: TensorLike | Callable[[], Any] = 0.9,
+        beta2: TensorLike | Callable[[], Any] = 0.999,
+        epsilon: TensorLike | Callable[[], Any] = 1e-8,
         use_locking: bool = False,
         name: str = "Adam",
     ) -> None:

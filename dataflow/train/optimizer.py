@@ -123,10 +123,10 @@ class Optimizer:
         global_step: Tensor | Variable | None = None,
         var_list: Iterable[Any] | None = None,
         gate_gradients: int = GATE_OP,
-        aggregation_method: Any = None,
+        aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
-        grad_loss: Any = None,
+        grad_loss: TensorLike | None = None,
     ) -> Any:
         """An operation that makes one step: `compute_gradients`, then `apply_gradients`.
 
@@ -153,9 +153,9 @@ class Optimizer:
         loss: Any,
         var_list: Any = None,
         gate_gradients: int = GATE_OP,
-        aggregation_method: Any = None,
+        aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
-        grad_loss: Any = None,
+        grad_loss: TensorLike | None = None,
     ) -> list[tuple[Any, Any]]:
         """Pairs (gradient, variable); the gradient is a tensor, an `IndexedSlices` or ``None``.
 

@@ -7,6 +7,7 @@ import pytest
 
 import dataflow as tf
 from dataflow import keras
+from dataflow.keras.optimizers import TFOptimizer
 
 
 @pytest.fixture(autouse=True)
@@ -194,3 +195,14 @@ def test_gradients_by_rows_are_clipped_row_by_row():
         session.run(tf.global_variables_initializer())
         session.run(step)
         assert session.run(w).tolist() == [[-0.5], [0.0], [-1.0]]
+
+
+def test_the_gradient_of_the_loss_itself_reaches_an_optimizer_of_train() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable([1.0, 2.0])
+        ours = TFOptimizer(tf.train.GradientDescentOptimizer(0.1))
+        (plain,) = ours.get_gradients(tf.square(v), [v])
+        (scaled,) = ours.get_gradients(tf.square(v), [v], tf.constant([10.0, 100.0]))
+        session.run(v.initializer)
+        np.testing.assert_array_equal(session.run(plain), [2, 4])
+        np.testing.assert_array_equal(session.run(scaled), [20, 400])

@@ -31,7 +31,7 @@ def convolution(
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: TensorLike = 1,
+    rate: int | Sequence[int] = 1,
     activation_fn: Any = activations.relu,
     normalizer_fn: Any = None,
     normalizer_params: Any = None,
