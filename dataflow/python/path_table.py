@@ -36,7 +36,8 @@ python.module.module : tf
 python.framework.{config framework_lib load_library} : config tf
 python.ops.initializers_ns : initializers
 python.ops.control_flow_ops : tf debugging python.control_flow_parts ops.control_flow python.op_functions
-python.ops.{check_ops standard_ops functional_ops} : tf debugging
+python.ops.{check_ops standard_ops} : tf debugging
+python.ops.functional_ops : tf python.functional_parts random
 python.ops.{nn nn_ops nn_impl} : nn tf python.private python.other_names python.op_functions
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{data_flow_grad image_grad manip_grad random_grad state_grad rnn_grad tensor_array_grad} : tf
@@ -200,7 +201,7 @@ python.feature_column.serialization : feature_column.serialization
 python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
 python.eager.backprop : traced_functions tf
 python.eager.{function def_function} : contrib.eager traced_functions
-python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random
+python.ops.{map_fn sort_ops stateless_random_ops bincount_ops} : tf random
 python.ops.inplace_ops : python.inplace ops.array tf
 python.ops.weights_broadcast_ops : ops.weights tf
 python.ops.summary_op_util : python.private ops.summary
