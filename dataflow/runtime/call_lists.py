@@ -78,7 +78,7 @@ class PlanLists:
             return None
         source = "\n".join([*header, *text]) + "\n"
         exec(compile(source, self.generated.filename, "exec"), self.scope)
-        function = self.scope["run"]
+        function = self.scope.pop("run")
         if keeps:
             function = _one_at_a_time(function, self.generated.function)
         return self.generated._replace(function=function, source=source)

@@ -28,6 +28,7 @@ from dataflow.capabilities import MACHINE_CODE
 from dataflow.dtypes import variant
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit.call_list_code import is_available
+from dataflow.kernels.malloc_tuning import give_back_after_compiling
 from dataflow.rewrites.gradual import Gradual, Steps
 from dataflow.runtime.array_layouts import Layout
 from dataflow.runtime.call_lists import PlanLists, source_of
@@ -215,7 +216,7 @@ class Recorder:
         scope = {**self._scope, "note": self._note, "recorded": self._recorded}
         source = "\n".join([*header, *lines]) + "\n"
         exec(compile(source, self._generated.filename, "exec"), scope)
-        return scope["run"]  # type: ignore[no-any-return]
+        return scope.pop("run")  # type: ignore[no-any-return]
 
     def _note(self, i: int, inputs: list[Any], results: list[Any]) -> None:
         if self._left <= 0:
@@ -283,3 +284,4 @@ class Recorder:
         """Writes the lists, in steps; then the plan runs by them."""
         written = yield from PlanLists(self._generated, self._operands, self._recorded).write()
         self._use(written or self._generated)
+        give_back_after_compiling(len(self._lines))

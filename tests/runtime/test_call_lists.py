@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -458,6 +460,30 @@ def test_lines_keep_their_numbers() -> None:
     assert after[-1] == before[-1]
     first = next(i for i, line in enumerate(after) if "= list0(" in line)
     assert plan.generated.line_ops[first + 1].type == "MatMul"
+
+
+def test_what_recording_compiled_dies_with_it(
+    monkeypatch: pytest.MonkeyPatch, recorders: list[Recorder]
+) -> None:
+    compiled: list[Any] = []
+    with_notes = Recorder._with_notes
+
+    def watched(self: Recorder) -> Any:
+        function = with_notes(self)
+        compiled.append(weakref.ref(function))
+        return function
+
+    monkeypatch.setattr(Recorder, "_with_notes", watched)
+    loss, feed = mlp()
+    gc.disable()  # what dies, dies without it
+    try:
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            run_until_lists(session, loss, feed)
+            assert len(compiled) == len(recorders) == 1
+            assert compiled[0]() is None
+    finally:
+        gc.enable()
 
 
 def builders() -> dict[str, Callable[[Any], Any]]:
