@@ -8,6 +8,7 @@ be differentiated again.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -117,7 +118,7 @@ class _Differentiable:
     def apply(self, tensors: Sequence[Any]) -> list[Any]:
         """As `Stretch.apply`, recorded on the tapes."""
         graph = eager_graph()
-        op = _Call(graph, self.stretch.name, _CALL, {}, "", tracebacks.capture())
+        op = Call(graph, self.stretch.name, _CALL, {}, "", tracebacks.capture())
         op.call = self
         values = self._forward.run([tensors[i].known_value for i in self._forward.fed])
         op.outputs = [
@@ -148,6 +149,35 @@ class _Differentiable:
                 parts, rebuild = _parts(grad)
                 result[place] = rebuild([next(made) for _ in parts])
         return result
+
+    @functools.cached_property
+    def operations(self) -> list[Operation] | None:
+        """The nodes of a call in order, where they only compute: no branches, loops or resources. Else None."""
+        found: set[Operation] = set()
+        left = [t.op for t in self._outputs if t not in self.stretch.inputs]
+        while left:
+            op = left.pop()
+            if op in found:
+                continue
+            found.add(op)
+            only_computes = not (op.op_def.stateful or op.control_flow_context or op.control_inputs)
+            if not only_computes or op.gradient_override or any(map(_is_resource, op.inputs)):
+                return None
+            left += [t.op for t in op.inputs if t not in self.stretch.inputs]
+        return sorted(found, key=lambda op: op.index)
+
+    def copied_into(self, graph: Graph, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """The outputs of the call as nodes of the default graph, for tensors of it. It must only compute."""
+        made = dict(zip(self.stretch.inputs, inputs, strict=True))
+        for op in self.operations or ():
+            name, types = graph.unique_name(op.op_def.type), [t.dtype for t in op.outputs]
+            node = graph.make_op(
+                op.op_def, name, [made[t] for t in op.inputs], op.attrs, types, op.frames
+            )
+            for tensor, copy in zip(op.outputs, node.outputs, strict=True):
+                copy.dims = tensor.dims
+                made.setdefault(tensor, copy)
+        return [made[t] for t in self._outputs]
 
     def _build(
         self, flowing: tuple[Tensor, ...], cut_anywhere: bool = False
@@ -227,8 +257,8 @@ def _parts(grad: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     return found if found is not None else ([grad], lambda parts: parts[0])
 
 
-class _Call(EagerOperation):
-    """What eager code records for the call of a function under a tape."""
+class Call(EagerOperation):
+    """What eager code records for a stretch that runs under a tape."""
 
     __slots__ = ("call",)
     call: _Differentiable
@@ -246,7 +276,7 @@ _CALL = OpDef(
 
 
 @takes_none
-def _call_gradient(op: _Call, *grads: Any) -> list[Any]:
+def _call_gradient(op: Call, *grads: Any) -> list[Any]:
     return op.call.gradient(op, grads)
 
 

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dataflow.function_stretches import Stretch
+from dataflow.function_stretches import Call, Stretch
 from dataflow.gradients import gradients
 from dataflow.graph.graph import Graph
 from dataflow.graph.op_def import OpDef
@@ -72,6 +72,8 @@ class _Kind:
     def _note(self, op: Operation, inputs: list[Any]) -> bool:
         """Adds what an operation has in common with others; whether its gradient can be planned."""
         op_def, kind = op.op_def, op.kind  # type: ignore[attr-defined]
+        if isinstance(op, Call):
+            return self._note_call(op, inputs)
         if op.gradient_override or kind is None:
             return False
         if op_def.stateful and all(tensor.handle_node is None for tensor in inputs):
@@ -87,6 +89,23 @@ class _Kind:
         for tensor in op.outputs:
             if not _has_value(tensor):
                 return False
+            self._number(tensor)
+            self._parts.append(tensor.dims)
+        return True
+
+    def _note_call(self, op: Call, inputs: list[Any]) -> bool:
+        """As `_note`, for a gradient that came from a plan itself: its nodes are copied."""
+        if op.call.operations is None:
+            return False
+        for tensor in inputs:
+            if not _has_value(tensor):
+                return False
+            if tensor not in self.numbers:
+                self._number(tensor)
+                self._parts += (tensor.dtype, tensor.dims)
+            self._parts.append(self.numbers[tensor])
+        self._parts.append(op.call)
+        for tensor in op.outputs:
             self._number(tensor)
             self._parts.append(tensor.dims)
         return True
@@ -211,11 +230,9 @@ def _build(
                 nodes[tensor] = _stand_in(graph, tensor, number in kind.constants)
                 by_node[nodes[tensor]] = number
         for op, inputs in records:
-            name = graph.unique_name(op.op_def.type)
-            types = [tensor.dtype for tensor in op.outputs]
             ins = [nodes[tensor] for tensor in inputs]
-            node = graph.make_op(op.op_def, name, ins, op.attrs, types, op.frames)
-            for made, tensor in zip(node.outputs, op.outputs, strict=True):
+            outputs = _outputs_of(graph, op, ins)
+            for made, tensor in zip(outputs, op.outputs, strict=True):
                 made.dims = tensor.dims
                 nodes[tensor] = made
                 by_node[made] = kind.numbers[tensor]
@@ -229,6 +246,15 @@ def _build(
     fed = _needed(fetches, by_node)
     stretch = Stretch(graph, "gradient", fed, fetches)
     return _Plan(stretch, [by_node[node] for node in fed], results)
+
+
+def _outputs_of(graph: Graph, op: Operation, inputs: list[Tensor]) -> list[Tensor]:
+    """The tensors that stand for what a recorded operation gave."""
+    if isinstance(op, Call):
+        return op.call.copied_into(graph, inputs)
+    name = graph.unique_name(op.op_def.type)
+    types = [tensor.dtype for tensor in op.outputs]
+    return graph.make_op(op.op_def, name, inputs, op.attrs, types, op.frames).outputs
 
 
 def _stand_in(graph: Graph, tensor: Any, is_constant: bool) -> Tensor:
