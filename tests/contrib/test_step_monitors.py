@@ -142,3 +142,12 @@ def test_dumps_are_compared():
     with pytest.raises(ValueError, match="missing"):
         dumps[1].data[1].pop("same:0")
         dumps[0].compare(dumps[1], 1)
+
+
+def test_monitors_become_hooks_of_an_estimator() -> None:
+    """Tensor2Tensor's experiments call this for a `tf.estimator.Estimator`."""
+    estimator = object()
+    printed, hook = monitors.CaptureVariable("w"), tf.train.StopAtStepHook(3)
+    assert monitors.replace_monitors_with_hooks([hook, printed], estimator) == [hook, printed]
+    assert printed._estimator is estimator
+    assert monitors.replace_monitors_with_hooks(None, estimator) == []

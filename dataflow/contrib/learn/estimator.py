@@ -13,7 +13,7 @@ import numpy as np
 from dataflow.contrib.feature_columns import UNNAMED, real_valued_column
 from dataflow.contrib.learn.metric_spec import metric_ops
 from dataflow.contrib.learn.modes import ModeKeys
-from dataflow.contrib.learn.monitors import Monitor
+from dataflow.contrib.learn.monitors import replace_monitors_with_hooks
 from dataflow.estimator import estimator as core, run_config
 from dataflow.estimator.head_estimators import add_metrics
 from dataflow.estimator.inputs import numpy_input_fn
@@ -174,10 +174,7 @@ class Estimator:
     ) -> Estimator:
         """Trains on arrays or an ``input_fn``; ``monitors`` are monitors or hooks. Returns itself."""
         chosen = _input_fn(x, y, input_fn, batch_size, epochs=None, shuffle=True)
-        hooks = list(monitors or [])
-        for hook in hooks:
-            if isinstance(hook, Monitor):
-                hook.set_estimator(self)
+        hooks = replace_monitors_with_hooks(monitors, self)
         self.core.train(chosen, hooks, steps, max_steps)
         return self
 

@@ -12,7 +12,13 @@ from dataflow.train.global_step import get_global_step
 from dataflow.train.hooks import LoggingTensorHook, StopAtStepHook
 from dataflow.train.session_run_hook import SessionRunArgs, SessionRunHook
 
-__all__ = ["Monitor", "PrintTensor", "StopAtStep", "ValidationMonitor"]
+__all__ = [
+    "Monitor",
+    "PrintTensor",
+    "StopAtStep",
+    "ValidationMonitor",
+    "replace_monitors_with_hooks",
+]
 
 StopAtStep = StopAtStepHook
 
@@ -25,6 +31,15 @@ class Monitor(SessionRunHook):
     def set_estimator(self, estimator: Any) -> None:
         """The estimator that is trained."""
         self._estimator = estimator
+
+
+def replace_monitors_with_hooks(monitors_or_hooks: Any, estimator: Any) -> list[Any]:
+    """The hooks for a training of ``estimator``: monitors are hooks here, and are given it."""
+    hooks = list(monitors_or_hooks or [])
+    for hook in hooks:
+        if isinstance(hook, Monitor):
+            hook.set_estimator(estimator)
+    return hooks
 
 
 class PrintTensor(LoggingTensorHook):
