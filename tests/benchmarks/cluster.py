@@ -43,6 +43,8 @@ PATTERNS = {
     "sync 4 MB": ("sync_null", 1_000_000, 3),
     "softmax async": ("softmax", 100, 5),
     "softmax sync": ("sync_softmax", 100, 3),
+    "recurrent async": ("recurrent", 20, 1),
+    "recurrent sync": ("sync_recurrent", 20, 1),
     "embedding": ("embedding", 128, 8),
 }
 

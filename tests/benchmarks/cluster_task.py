@@ -108,12 +108,35 @@ def compute(tf, index, size):
     return step.op, None
 
 
+def recurrent(tf, index, size, sync=False):
+    """Two GRU layers of 32 units, unrolled over ``size`` time steps; batches of 16."""
+    data = np.random.RandomState(index)
+    optimizer, hook = tf.train.AdamOptimizer(0.01), None
+    worker = f"/job:worker/task:{index}"
+    with tf.device(tf.train.replica_device_setter(1, worker_device=worker)):
+        global_step = tf.train.get_or_create_global_step()
+        x = tf.constant(data.standard_normal((16, size, 8)).astype(np.float32))
+        cells = [tf.nn.rnn_cell.GRUCell(32) for _ in range(2)]
+        cell = tf.nn.rnn_cell.MultiRNNCell(cells)
+        outputs, _ = tf.nn.static_rnn(cell, tf.unstack(x, axis=1), dtype=tf.float32)
+        weights = tf.get_variable("weights", [32, 2])
+        loss = tf.reduce_mean(tf.square(tf.matmul(outputs[-1], weights) - 1.0))
+        if sync:
+            optimizer = tf.train.SyncReplicasOptimizer(optimizer, NUM_WORKERS, NUM_WORKERS)
+        train = optimizer.minimize(loss, global_step=global_step)
+        if sync:
+            hook = optimizer.make_session_run_hook(index == 0)
+    return train, hook
+
+
 PROGRAMS = {
     "compute": compute,
     "null": null,
     "sync_null": sync_null,
     "softmax": softmax,
     "sync_softmax": lambda tf, index, size: softmax(tf, index, size, sync=True),
+    "recurrent": recurrent,
+    "sync_recurrent": lambda tf, index, size: recurrent(tf, index, size, sync=True),
     "embedding": embedding,
 }
 
@@ -125,7 +148,7 @@ def measure(tf, server, index, name, size, seconds):
         filters = ["/job:ps", f"/job:worker/task:{index}"]
         config = tf.ConfigProto(device_filters=filters)
         if hook is not None:
-            config.operation_timeout_in_ms = 3000
+            config.operation_timeout_in_ms = 10_000
         if hook is None:
             missing = tf.report_uninitialized_variables()
             with tf.Session(server.target, config=config) as session:
