@@ -98,6 +98,47 @@ def _held_by(session: _Session | None) -> str:
     )
 
 
+def _class_and_text(error: Exception) -> tuple[type[OpError], str]:
+    """The class of the error that a run raises for one of a kernel, and what it says."""
+    if isinstance(error, OpError):
+        error_class: type[OpError] = type(error)
+        if issubclass(error_class, (ShapeError, DTypeError)):
+            error_class = exception_type_from_error_code(error_class.error_code)
+        return error_class, error.message
+    if isinstance(error, (NotImplementedError, ImportError)):  # a missing package
+        return UnimplementedError, str(error)
+    if isinstance(error, (ValueError, TypeError, IndexError, ArithmeticError)) or type(
+        error
+    ).__module__.startswith("numpy"):
+        return InvalidArgumentError, str(error)
+    if isinstance(error, MemoryError):
+        return ResourceExhaustedError, f"out of memory: {error}"
+    if type(error) in _OF_FILES:
+        return _OF_FILES[type(error)], str(error)
+    return UnknownError, f"{type(error).__name__}: {error}"
+
+
+def _lines_of_inputs(op: Operation, values: list[Any], of_kind: bool) -> list[str]:
+    """A line for each input of the node that failed; ``of_kind``: the node is one of eager code."""
+    lines = []
+    labels = input_labels(op.op_def, len(op.inputs))
+    for label, tensor, value in zip(labels, op.inputs, values, strict=True):
+        shape = getattr(value, "shape", None)
+        if of_kind:  # there is nothing that the tensor could be found by
+            dtype = tensor.dtype.value_dtype
+            lines.append(f"  {label}: {dtype.name}{'' if shape is None else list(shape)}")
+            continue
+        now = f", now of shape {tuple(shape)}" if shape is not None else ""
+        made = tensor.op.inputs[0] if tensor.op.type in COPIES else tensor  # the user's own
+        lines.append(f"  input {made.name!r}: {tensor.dtype.base_dtype.name}{now}")
+    if op.type == "CheckNumerics" and not of_kind:
+        lines.append(
+            f"  In a notebook, dataflow_widgets.Stepper(sess, {op.inputs[0].name!r}, feed_dict) shows "
+            "the node in which it began."
+        )
+    return lines
+
+
 def _annotated(
     error: Exception, generated: GeneratedPlan, origin: dict[Operation, Operation] | None
 ) -> Exception:
@@ -117,40 +158,9 @@ def _annotated(
         from dataflow.rewrites.multi_tensor_updates import failing_update
 
         op, values = failing_update(op, values) or (op, values)
-    lines = []
-    if isinstance(error, OpError):
-        error_class: type[OpError] = type(error)
-        text = error.message
-    elif isinstance(error, (NotImplementedError, ImportError)):  # a missing package
-        error_class, text = UnimplementedError, str(error)
-    elif isinstance(error, (ValueError, TypeError, IndexError, ArithmeticError)) or type(
-        error
-    ).__module__.startswith("numpy"):
-        error_class, text = InvalidArgumentError, str(error)
-    elif isinstance(error, MemoryError):
-        error_class, text = ResourceExhaustedError, f"out of memory: {error}"
-    elif type(error) in _OF_FILES:
-        error_class, text = _OF_FILES[type(error)], str(error)
-    else:
-        error_class, text = UnknownError, f"{type(error).__name__}: {error}"
-    if issubclass(error_class, (ShapeError, DTypeError)):
-        error_class = exception_type_from_error_code(error_class.error_code)
+    error_class, text = _class_and_text(error)
     of_kind = (origin or {}).get(op, op).graph.is_of_kinds
-    labels = input_labels(op.op_def, len(op.inputs))
-    for label, tensor, value in zip(labels, op.inputs, values, strict=True):
-        shape = getattr(value, "shape", None)
-        if of_kind:  # there is nothing that the tensor could be found by
-            dtype = tensor.dtype.value_dtype
-            lines.append(f"  {label}: {dtype.name}{'' if shape is None else list(shape)}")
-            continue
-        now = f", now of shape {tuple(shape)}" if shape is not None else ""
-        made = tensor.op.inputs[0] if tensor.op.type in COPIES else tensor  # the user's own
-        lines.append(f"  input {made.name!r}: {tensor.dtype.base_dtype.name}{now}")
-    if op.type == "CheckNumerics" and not of_kind:
-        lines.append(
-            f"  In a notebook, dataflow_widgets.Stepper(sess, {op.inputs[0].name!r}, feed_dict) shows "
-            "the node in which it began."
-        )
+    lines = _lines_of_inputs(op, values, of_kind)
     text = _its_initializer(text, (origin or {}).get(op, op))
     message = f"{op.type} {op.name!r}: {text}"
     if lines:
