@@ -121,7 +121,12 @@ def _state_within(graph: FunctionGraph) -> Iterated[Operation]:
 
 def _is_state(op: Operation) -> bool:
     is_of_datasets = any(word in op.type for word in _OF_DATASETS)
-    return op.op_def.stateful and not is_of_datasets and op.type not in _WITHOUT_STATE
+    if is_of_datasets or op.type in _WITHOUT_STATE:
+        return False
+    has_seed = bool(
+        op.attrs.get("seed") or op.attrs.get("seed2")
+    )  # it begins anew with the dataset
+    return op.op_def.stateful and not has_seed
 
 
 class _InputSaver(Saver):

@@ -41,6 +41,13 @@ DATASETS: dict[str, tuple[Callable[[], Any], int]] = {
         lambda: Dataset.from_tensor_slices(tf.SparseTensor([[0, 0], [1, 1]], [1, 2], [3, 3])),
         3,
     ),
+    "seeded numbers": (lambda: Dataset.range(5).map(lambda x: tf.random_uniform([], seed=3)), 5),
+    "seeded choice": (
+        lambda: tf.data.experimental.sample_from_datasets(
+            [Dataset.range(3), Dataset.range(10, 12)], seed=3
+        ),
+        5,
+    ),
     "interleave": (
         lambda: Dataset.range(3).interleave(lambda x: Dataset.range(x, x + 2), cycle_length=2),
         6,
@@ -80,7 +87,7 @@ def _with_variable() -> Any:
         _with_variable,
         lambda: Dataset.range(5).map(lambda x: tf.py_func(lambda y: y, [x], tf.int64)),
         lambda: Dataset.range(5).flat_map(
-            lambda x: Dataset.from_tensors(x).map(lambda y: tf.random_uniform([], seed=1))
+            lambda x: Dataset.from_tensors(x).map(lambda y: tf.random_uniform([]))
         ),
     ],
     ids=["random", "variable", "Python", "inside"],
