@@ -512,4 +512,11 @@ def _eager_assignment(tensor: Tensor) -> Any:
     return assign
 
 
-Tensor.assign = property(_assign_to_slice)  # type: ignore[attr-defined]
+class _Assignment:
+    """``tensor.assign`` of a slice. What a program puts there itself, as ``tensor.assign = v.assign``, goes before it."""
+
+    def __get__(self, tensor: Tensor | None, owner: type | None = None) -> Any:
+        return self if tensor is None else _assign_to_slice(tensor)
+
+
+Tensor.assign = _Assignment()  # type: ignore[attr-defined]

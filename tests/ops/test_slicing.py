@@ -189,3 +189,15 @@ def test_a_slice_of_no_variable_refuses_to_be_assigned() -> None:
     with pytest.raises(ValueError, match="only supported for variables"):
         tf.constant([1, 2, 3])[:2].assign([1, 2])
     assert not hasattr(tf.constant([1, 2]), "assign")
+
+
+def test_a_tensor_may_be_given_an_assign_of_its_own() -> None:
+    """Tensor2Tensor's daisy chains stand a tensor in for its variable so."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable([1.0, 2.0])
+        stand_in = tf.identity(v)
+        assert not hasattr(stand_in, "assign")
+        stand_in.assign = v.assign
+        session.run(v.initializer)
+        assert session.run(stand_in.assign([3.0, 4.0])).tolist() == [3.0, 4.0]
+        assert session.run(v[1:].assign([5.0])).tolist() == [3.0, 5.0]
