@@ -61,15 +61,16 @@ _POOL = 65_521
 
 
 @functools.cache
-def _pool(special: bool) -> Array:
-    """Normal numbers; ``special``: larger ones, an eighth of them of `_SPECIAL`."""
+def _pool(special: bool, dtype: Any) -> Array:
+    """Normal numbers of full precision, as those of less have the same sum in any order; ``special``: larger ones,
+    an eighth of them of `_SPECIAL`."""
     random = np.random.Generator(np.random.PCG64(1))
     numbers = random.normal(size=_POOL)
     if special:
         places = random.integers(0, _POOL, _POOL // 8)
         numbers *= 10.0
         numbers[places] = random.choice(_SPECIAL, len(places))
-    return numbers.astype(np.float32)
+    return numbers.astype(dtype)
 
 
 def random_array(layout: Layout, x: Array, number: int, special: bool) -> Array:
@@ -77,7 +78,7 @@ def random_array(layout: Layout, x: Array, number: int, special: bool) -> Array:
     found, memory = _empty(layout)
     if layout.dtype.kind == "f":
         start = number * 7919 % _POOL
-        numbers = _pool(special)
+        numbers = _pool(special, layout.dtype)
         if start + memory.size <= _POOL:
             memory[...] = numbers[start : start + memory.size]
         else:

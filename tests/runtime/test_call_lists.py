@@ -169,6 +169,19 @@ def test_a_sum_that_is_right_by_chance_once_is_tried_again(rows: int) -> None:
             assert got.tobytes() == (np.ones(rows, np.float32) @ feed[y]).tobytes()
 
 
+def test_sums_of_doubles_are_tried_on_numbers_of_full_precision() -> None:
+    x = tf.placeholder(tf.float64, [600, 33])
+    fetches = [tf.reduce_sum(1.0 / x, 0), tf.exp(tf.tanh(x)) * 2.0]
+    off = tf.ConfigProto()
+    off.graph_options.rewrite_options.remapping = off.graph_options.rewrite_options.OFF
+    with tf.Session() as session, tf.Session(config=off) as plain:
+        run_until_lists(session, fetches, {x: np.ones((600, 33))})  # whose sums say nothing
+        for _ in range(5):
+            feed = {x: RANDOM.standard_normal((600, 33))}
+            got, wanted = (s.run(fetches, feed)[0] for s in (session, plain))
+            assert got.tobytes() == wanted.tobytes()
+
+
 def test_other_sizes_run_by_the_lines_themselves() -> None:
     loss, feed = mlp()
     (x,) = feed
