@@ -67,8 +67,7 @@ class PlanLists:
         header, text = source_of(self.generated)
         count, keeps = 0, False
         for segment in self._segments():
-            yield segment.stop - segment.start
-            made = self._list(segment)
+            made = yield from self._list(segment)
             if made is None:
                 continue
             text[segment.start : segment.stop] = self._calling(segment, made, count, len(header))
@@ -171,8 +170,8 @@ class PlanLists:
         close(max(start, len(self.lines)))
         return found
 
-    def _list(self, segment: Segment) -> WrittenList | None:
-        made = SegmentWriter(self, segment).write()
+    def _list(self, segment: Segment) -> Steps[WrittenList | None]:
+        made = yield from SegmentWriter(self, segment).write()
         if made is None or self._num_bytes + made.num_bytes > _MOST_BYTES:
             return None
         self._num_bytes += made.num_bytes

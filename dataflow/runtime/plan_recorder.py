@@ -209,30 +209,31 @@ class Recorder:
             if operands is None:
                 lines.append(text[i])
                 continue
-            values = f"[{', '.join(operands)}], [{', '.join(line.sets)}]"
-            note = f"; {i} in recorded or note({i}, {values})"
+            note = f"; note({i}, {', '.join([*operands, *line.sets])})"
             start = "    " * line.indent + line.text
             lines.append(start + note + text[i][len(start) :])
-        scope = {**self._scope, "note": self._note, "recorded": self._recorded}
+        scope = {**self._scope, "note": self._note}
         source = "\n".join([*header, *lines]) + "\n"
         exec(compile(source, self._generated.filename, "exec"), scope)
         return scope.pop("run")  # type: ignore[no-any-return]
 
-    def _note(self, i: int, inputs: list[Any], results: list[Any]) -> None:
-        if self._left <= 0:
+    def _note(self, i: int, *values: Any) -> None:
+        """Takes the inputs and the results of line ``i``."""
+        if self._left <= 0 or i in self._recorded:
             return
         from dataflow.kernels.jit.call_writers import NotCompiled
 
         self._left -= 1
         try:
-            self._recorded[i] = self._try(i, inputs, results)
+            count = len(self._operands[i])
+            self._recorded[i] = self._try(i, values[:count], values[count:])
         except NotCompiled:
             self._compiles = True
         except Exception as e:  # the run is not to fail for what it does not need
             self._recorded[i] = None
             self.failures.append((i, e))
 
-    def _try(self, i: int, inputs: list[Any], results: list[Any]) -> Recorded | None:
+    def _try(self, i: int, inputs: Sequence[Any], results: Sequence[Any]) -> Recorded | None:
         line, op = self._lines[i], self._lines[i].op
         assert op is not None
         operands = self._operands[i]
@@ -265,7 +266,7 @@ class Recorder:
         key = (op.type, repr(attrs), given, found, known, tuple(numbers))
         if key not in self._known:
             trial = Trial(line, operands, constants, given, found, parts, self._scope, overwrites)
-            made_by = trial.find(inputs, results)
+            made_by = trial.find(list(inputs), list(results))
             self._known[key] = made_by and made_by._replace(numbers=numbers)
         return self._known[key]
 

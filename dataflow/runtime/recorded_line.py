@@ -156,7 +156,7 @@ class Trial:
         """How often it is tried: one number may be right by chance, and shows one special number alone."""
         results = sum(math.prod(x.shape) for x in self._made)
         work = sum(_ONE_ARRAY + math.prod(x.shape) for x in self._given if x is not None)
-        return max(4, min(-(-_FEWEST_RESULTS // results), _MOST_WORK // max(1, work)))
+        return max(2, min(-(-_FEWEST_RESULTS // results), _MOST_WORK // max(1, work)))
 
     def _stand_ins(self, inputs: list[Any], number: int, special: bool) -> list[Any]:
         return [self._stand_in(k, x, number, special) for k, x in enumerate(inputs)]

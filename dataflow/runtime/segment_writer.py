@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.array_types import Array
+from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.runtime.array_layouts import Layout, array_at, example_of
 from dataflow.runtime.recorded_line import Recorded, is_constant, kernel_of, same_numbers
 
@@ -55,8 +56,8 @@ class SegmentWriter:
         #: What depends on shapes alone, by expression.
         self._fixed: dict[str, Array] = {}
 
-    def write(self) -> WrittenList | None:
-        """The list; ``None`` where nothing would be won."""
+    def write(self) -> Steps[WrittenList | None]:
+        """The list, written in steps; ``None`` where nothing would be won."""
         from dataflow.kernels.jit.call_list import CallWriter
         from dataflow.kernels.jit.call_writers import CannotWrite, NotCompiled
 
@@ -74,19 +75,21 @@ class SegmentWriter:
         self._values, self._layouts = {**examples, **given}, dict(externals)
         self._alive = dict.fromkeys(kept, 1)
         try:
-            for i in self._numbers:
-                self._line(w, i, given)
+            for numbers in in_steps(self._numbers):
+                yield len(numbers)
+                for i in numbers:
+                    self._line(w, i, given)
             written = w.list()
         except (CannotWrite, NotCompiled):
             return None
         if not written.num_calls:
             return None
-        numbers = {name: i for i, name in enumerate(fresh)}
+        places = {name: i for i, name in enumerate(fresh)}
         function = _function(
             written,
             [not layout.shape for layout in externals.values()],
             [self._layout(n) for n in fresh],
-            [(numbers[whole], offset, self._layout(n)) for n, (whole, offset) in cut.items()],
+            [(places[whole], offset, self._layout(n)) for n, (whole, offset) in cut.items()],
             [*(self._values[n] for n in kept), *fixed.values()],
         )
         results = [*fresh, *cut, *kept, *fixed]
