@@ -112,7 +112,9 @@ def test_nothing_else_is_in_it(names):
     top = {name.split("/")[0] for name in names}
     dist_info = {name for name in top if name.endswith(".dist-info")}
     assert top - dist_info == {"dataflow", "dataflow_widgets", "dataflow_datasets"}
-    strays = [n for n in names if "__pycache__" in n or "node_modules" in n or "checkpoints" in n]
+    strays = [
+        n for n in names if any(s in n for s in ("__pycache__", "node_modules", "checkpoints/"))
+    ]
     assert strays == []
 
 

@@ -51,9 +51,10 @@ def filter_gradient(x: Array, grad: Array, height: Window, width: Window, out: A
         turned = direct_few_outputs.exchanged(height), direct_few_outputs.exchanged(width)
         if turned[0] is not None and turned[1] is not None and is_worthwhile(multiplications):
             found = np.empty((*out.shape[:2], outputs, channels), out.dtype)
-            done = _filter_gradient(grad, x, turned[0], turned[1], found)
+            if not _filter_gradient(grad, x, turned[0], turned[1], found):
+                return False  # and `out` stays as it is: others add to it
             out[...] = found[::-1, ::-1].swapaxes(2, 3)
-            return done
+            return True
     return is_worthwhile(multiplications, outputs) and _filter_gradient(x, grad, height, width, out)
 
 

@@ -282,6 +282,14 @@ def test_what_is_not_compiled_yet_is_left_to_blas(monkeypatch: pytest.MonkeyPatc
     x, filters = np.ones((1, 4, 4, 1), np.float32), np.ones((2, 2, 1, 16), np.float32)
     got = CONV2D(np, x, filters, **_attributes({"padding": "VALID"}))
     np.testing.assert_array_equal(got, np.full((1, 3, 3, 16), 4))
+    few = np.ones((2, 4, 5, 17), np.float32), np.ones((2, 4, 5, 3), np.float32)
+    for _ in range(5):  # memory that was in use before
+        junk = np.full((2, 2, 17, 3), np.nan, np.float32)
+        del junk
+        same = _attributes({"padding": "SAME"})
+        sums = CONV2D_BACKPROP_FILTER(np, few[0], np.array([2, 2, 17, 3]), few[1], **same)
+        places = np.array([[40.0, 32.0], [30.0, 24.0]])
+        np.testing.assert_array_equal(sums, np.broadcast_to(places[..., None, None], sums.shape))
 
 
 def test_nan_and_infinity_reach_the_windows_that_see_them_and_no_others() -> None:
