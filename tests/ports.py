@@ -9,8 +9,10 @@ import socket
 # Below those that a kernel gives to whoever asks for any (from 32768 on), and above those of Ray's
 # workers (to 19999): between choosing and listening nobody else gets one.
 _FIRST, _COUNT = 20_000, 12_000
-# Workers of pytest-xdist, whose process ids are near each other, begin far from each other.
-_numbers = itertools.count(os.getpid() * 4001)
+# Workers of pytest-xdist begin far from each other, and so do runs side by side, mostly.
+_worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+_run = os.getppid() if _worker else os.getpid()
+_numbers = itertools.count(_run * 1009 + int(_worker or 0) * 5003)
 
 
 def free_ports(count: int) -> list[int]:

@@ -115,6 +115,7 @@ def test_contexts_and_sequences_have_their_ranks() -> None:
 
 @pytest.mark.parametrize("clip, expected", [(1.0, [-0.6, -0.8]), (10.0, [-3.0, -4.0])])
 def test_gradients_are_clipped_by_their_global_norm(clip, expected) -> None:
+    tf.reset_default_graph()  # all of its variables are initialized
     variables = [tf.Variable(0.0), tf.Variable(0.0)]
     loss = 3.0 * variables[0] + 4.0 * variables[1]
     optimizer = E.clip_gradients_by_norm(tf.train.GradientDescentOptimizer(1.0), clip)
