@@ -30,7 +30,7 @@ from dataflow.ops.control_flow import group, with_dependencies
 from dataflow.ops.effects import in_order
 from dataflow.ops.type_specs import TensorSpec
 from dataflow.ops.variables import Variable, variable_creator_scope
-from dataflow.shapes import Dims, as_dims
+from dataflow.shapes import Dims, as_dims, common
 
 
 def function(
@@ -166,7 +166,7 @@ class Function:
         if known is not None:
             if all(map(_covers, known[0], shapes)):
                 return known[1]
-            shapes = list(map(_common, known[0], shapes))
+            shapes = list(map(common, known[0], shapes))
         concrete = self._trace(args, kwargs, shapes)
         self._relaxed[key] = shapes, concrete
         return concrete
@@ -288,13 +288,6 @@ def _covers(general: Dims, special: Dims) -> bool:
     return len(general) == len(special) and all(
         g is None or g == s for g, s in zip(general, special, strict=True)
     )
-
-
-def _common(a: Dims, b: Dims) -> Dims:
-    """The shape of which both are cases."""
-    if a is None or b is None or len(a) != len(b):
-        return None
-    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
 def _fitted(spec: Any, argument: Any) -> Any:

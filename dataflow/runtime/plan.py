@@ -251,14 +251,12 @@ class Plan:
             return
         generated, this = self.generated, weakref.ref(self)
 
-        def use(found: Any) -> None:
+        def use(found: GeneratedPlan, function: Callable[..., Any]) -> None:
             plan = this()
             if plan is None or plan.generated is not generated:
                 return  # rewritten meanwhile
-            if isinstance(found, GeneratedPlan):
-                plan.generated = found
-                found = found.function
-            plan._run_by(found)
+            plan.generated = found
+            plan._run_by(function)
 
         function = plan_recorder.begin(generated, use)
         if function is not None:

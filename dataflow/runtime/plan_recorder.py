@@ -60,12 +60,17 @@ _MOST_MISSES = 3
 _SAVED_MICROSECONDS, _LEAST_PART = 3.0, 0.04
 #: The fewest lines that are recorded.
 _FEWEST_LINES = 3
+#: Takes a plan's lines, and the function that runs them from now on.
+Use = Callable[[GeneratedPlan, Callable[..., Any]], None]
 #: The most elements of a value that depends on shapes alone and is written down, as shapes are.
 _MOST_NUMBERS = 32
 
 
-def begin(generated: GeneratedPlan, use: Callable[[Any], None]) -> Callable[..., Any] | None:
-    """The function that runs a plan and records it after some runs; ``None`` where it cannot be recorded."""
+def begin(generated: GeneratedPlan, use: Use) -> Callable[..., Any] | None:
+    """The function that runs a plan and records it after some runs; ``None`` where it cannot be recorded.
+
+    It calls ``use`` when there is another one to run the plan by, and at last with the plan's new lines.
+    """
     if not MACHINE_CODE or not generated.source.startswith("def run("):
         return None
     if "future(" in generated.source:  # lines are shared with other threads
@@ -77,13 +82,13 @@ def begin(generated: GeneratedPlan, use: Callable[[Any], None]) -> Callable[...,
         runs += 1
         if runs >= RUNS_BEFORE_RECORDING:
             recorder = _recorder_of(generated, use)
-            use(generated if recorder is None else recorder.run_as_usual)
+            use(generated, generated.function if recorder is None else recorder.run_as_usual)
         return generated.function(*arguments)
 
     return run
 
 
-def _recorder_of(generated: GeneratedPlan, use: Callable[[Any], None]) -> Recorder | None:
+def _recorder_of(generated: GeneratedPlan, use: Use) -> Recorder | None:
     """The recorder of a plan; ``None`` where there is nothing to gain."""
     from dataflow.kernels.jit.call_writers import can_be_written
 
@@ -119,7 +124,7 @@ class Recorder:
         generated: GeneratedPlan,
         candidates: dict[int, list[str]],
         of_shapes: Container[int],
-        use: Callable[[Any], None],
+        use: Use,
     ) -> None:
         self._generated, self._use = generated, use
         self._lines = generated.lines
@@ -147,7 +152,7 @@ class Recorder:
         self._runs += 1
         if self._runs >= self._runs_before:
             self._runs = 0
-            self._use(self.run)
+            self._use(self._generated, self.run)
         return self._generated.function(*arguments)
 
     def run(self, *arguments: Any) -> Any:
@@ -182,7 +187,7 @@ class Recorder:
     def _run_with_notes(self, *arguments: Any) -> Any:
         if self._noting is None:
             if not is_available():
-                self._use(self._generated)
+                self._use(self._generated, self._generated.function)
                 return self._generated.function(*arguments)
             self._noting = self._with_notes()
         before = len(self._recorded)
@@ -266,7 +271,7 @@ class Recorder:
         key = (op.type, repr(attrs), given, found, known, tuple(numbers))
         if key not in self._known:
             trial = Trial(line, operands, constants, given, found, parts, self._scope, overwrites)
-            made_by = trial.find(list(inputs), list(results))
+            made_by = trial.find(inputs, list(results))
             self._known[key] = made_by and made_by._replace(numbers=numbers)
         return self._known[key]
 
@@ -284,5 +289,6 @@ class Recorder:
     def _write(self) -> Steps[None]:
         """Writes the lists, in steps; then the plan runs by them."""
         written = yield from PlanLists(self._generated, self._operands, self._recorded).write()
-        self._use(written or self._generated)
+        written = written or self._generated
+        self._use(written, written.function)
         give_back_after_compiling(len(self._lines))

@@ -138,11 +138,14 @@ class Trial:
             cases.append(([np.asarray(x) for x in inputs], [np.asarray(x) for x in results]))
         for special in (False, True):
             for number in range(self._num_cases()):
+                numbers = self._stand_ins(inputs, number, special)
                 try:
-                    wanted = self._by_kernel(self._stand_ins(inputs, number, special))
+                    wanted = self._by_kernel(numbers)
                 except Exception:  # the kernel takes no such numbers
                     return None
-                cases.append((self._stand_ins(inputs, number, special), wanted))
+                if self._overwrites:
+                    numbers = self._stand_ins(inputs, number, special)
+                cases.append((numbers, wanted))
         for variant in range(_MOST_VARIANTS):
             try:
                 written = self._written(variant, cases[0][0])

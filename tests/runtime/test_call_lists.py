@@ -614,7 +614,7 @@ def test_plans_whose_kernels_take_long_are_not_recorded(
             session.run(y, {x: normal(3, 4)})
         plan, _ = session.plan_for(y, {x: normal(3, 4)})
         monkeypatch.setattr(plan_recorder, "microseconds", lambda *_: microseconds)
-        recorder = plan_recorder._recorder_of(plan.generated, lambda _: None)
+        recorder = plan_recorder._recorder_of(plan.generated, lambda *_: None)
     assert (recorder is not None) == gains
 
 

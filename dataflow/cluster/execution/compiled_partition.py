@@ -238,14 +238,10 @@ class CompiledPartition:
             return
         this = weakref.ref(self)
 
-        def use(found: Any) -> None:
+        def use(found: GeneratedPlan, function: Callable[..., Any]) -> None:
             partition = this()
-            if partition is None:
-                return
-            if isinstance(found, GeneratedPlan):
-                partition._run_by(number, CompiledSegment(compiled.placed, found, found.function))
-            else:
-                partition._run_by(number, compiled._replace(function=found))
+            if partition is not None:
+                partition._run_by(number, CompiledSegment(compiled.placed, found, function))
 
         function = plan_recorder.begin(compiled.generated, use)
         if function is not None:
