@@ -6,26 +6,17 @@ import functools
 import itertools
 from typing import Any
 
-from dataflow import dtypes
 from dataflow.dtypes import as_dtype
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
 from dataflow.ops.casts import cast
-from dataflow.ops.decompositions import qr
-from dataflow.ops.elementary import sign
 from dataflow.ops.gather_scatter import scatter_nd
-from dataflow.ops.initializers import Initializer, floating_dtype
+from dataflow.ops.initializers import WithGain, orthonormal_columns
 from dataflow.ops.matmul import matmul
-from dataflow.ops.matrix_diag import diag_part, eye, matrix_transpose
+from dataflow.ops.matrix_diag import eye, matrix_transpose
 from dataflow.ops.random import random_normal
 
 Index = tuple[int, ...]
-
-
-def _orthogonal_matrix(size: int, dtype: Any, seed: int | None) -> Any:
-    """A random orthogonal matrix [size, size], each as likely as another."""
-    q, r = qr(random_normal([size, size], dtype=dtype, seed=seed), full_matrices=False)
-    return q * sign(diag_part(r))
 
 
 def _channels(shape: Any) -> tuple[int, int]:
@@ -38,17 +29,12 @@ def _channels(shape: Any) -> tuple[int, int]:
     return before, after
 
 
-class ConvolutionDeltaOrthogonal(Initializer):
+class ConvolutionDeltaOrthogonal(WithGain):
     """Zeros, but for orthogonal rows times ``gain`` in the middle of the kernel (Xiao et al. 2018).
 
     Kernels are [width, in, out], [height, width, in, out] or [depth, height, width, in, out], with no
     more channels in than out; others raise `ValueError`.
     """
-
-    def __init__(
-        self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = dtypes.float32
-    ) -> None:
-        self.gain, self.seed, self.dtype = gain, seed, floating_dtype(dtype)
 
     def __call__(
         self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None
@@ -61,15 +47,13 @@ class ConvolutionDeltaOrthogonal(Initializer):
             )
         before, after = _channels(sizes)
         wanted = self.dtype if dtype is None else as_dtype(dtype)
-        rows = _orthogonal_matrix(after, wanted, self.seed)[:before] * cast(self.gain, wanted)
+        rows = orthonormal_columns([after, after], wanted, self.seed)[:before]
+        rows = rows * cast(self.gain, wanted)
         middle = [(size - 1) // 2 for size in sizes[:-2]]
         return scatter_nd([middle], array.expand_dims(rows, 0), sizes)
 
-    def get_config(self) -> dict[str, Any]:
-        return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
 
-
-class ConvolutionOrthogonal(Initializer):
+class ConvolutionOrthogonal(WithGain):
     """A kernel whose convolution, on a circle, keeps lengths up to ``gain`` (Xiao et al. 2018).
 
     It is a product of kernels of size 2 in each direction, each made of projections. The sizes of the
@@ -79,14 +63,6 @@ class ConvolutionOrthogonal(Initializer):
     #: How many directions the kernel has.
     _depth = 0
     _name = ""
-
-    def __init__(
-        self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = dtypes.float32
-    ) -> None:
-        self.gain, self.seed, self.dtype = gain, seed, floating_dtype(dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
 
     def __call__(
         self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None
@@ -110,7 +86,7 @@ class ConvolutionOrthogonal(Initializer):
 
     def _projection(self, size: int) -> Any:
         """The projection on a random subspace: a symmetric matrix."""
-        q = _orthogonal_matrix(size, self.dtype, self._next_seed())
+        q = orthonormal_columns([size, size], self.dtype, self._next_seed())
         kept = cast(random_normal([size], seed=self._next_seed()) > 0, self.dtype)
         columns = q * kept
         return matmul(columns, matrix_transpose(columns))
@@ -126,7 +102,7 @@ class ConvolutionOrthogonal(Initializer):
         }
 
     def _kernel(self, size: int, before: int, after: int) -> Any:
-        rows = _orthogonal_matrix(after, self.dtype, self._next_seed())[:before]
+        rows = orthonormal_columns([after, after], self.dtype, self._next_seed())[:before]
         if size == 1:
             return array.reshape(rows, [1] * self._depth + [before, after])
         found = self._small_kernel(after)

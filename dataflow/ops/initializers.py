@@ -326,12 +326,8 @@ class GlorotNormal(VarianceScaling):
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
-class Orthogonal(Initializer):
-    """Random rows (or columns, where there are fewer) that are orthogonal and of length ``gain``.
-
-    The Q of the QR decomposition of a normal matrix (Saxe, McClelland, Ganguli 2014); more than
-    two axes are taken as a matrix of all but the last by the last.
-    """
+class WithGain(Initializer):
+    """What orthogonal initializers have in common: random numbers, times ``gain``."""
 
     def __init__(
         self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = dtypes.float32
@@ -340,12 +336,31 @@ class Orthogonal(Initializer):
         self.seed = seed
         self.dtype = floating_dtype(dtype)
 
+    def get_config(self) -> dict[str, Any]:
+        return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
+
+
+def orthonormal_columns(sizes: list[int], dtype: Any, seed: int | None) -> Any:
+    """A random matrix [rows, columns], no wider than high, with orthogonal columns of length 1."""
+    from dataflow.ops.decompositions import qr
+    from dataflow.ops.elementary import sign
+    from dataflow.ops.matrix_diag import diag_part
+
+    q, r = qr(random_ops.random_normal(sizes, dtype=dtype, seed=seed), full_matrices=False)
+    return q * sign(diag_part(r))  # makes the distribution uniform
+
+
+class Orthogonal(WithGain):
+    """Random rows (or columns, where there are fewer) that are orthogonal and of length ``gain``.
+
+    The Q of the QR decomposition of a normal matrix (Saxe, McClelland, Ganguli 2014); more than
+    two axes are taken as a matrix of all but the last by the last.
+    """
+
     def __call__(
         self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
     ) -> Any:
-        from dataflow.ops.decompositions import qr
-        from dataflow.ops.elementary import sign
-        from dataflow.ops.matrix_diag import diag_part, matrix_transpose
+        from dataflow.ops.matrix_diag import matrix_transpose
 
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         sizes = _whole_shape(shape, None)
@@ -355,14 +370,10 @@ class Orthogonal(Initializer):
             )
         rows, columns = int(np.prod(sizes[:-1])), sizes[-1]
         tall = [max(rows, columns), min(rows, columns)]
-        q, r = qr(random_ops.random_normal(tall, dtype=wanted, seed=self.seed), full_matrices=False)
-        q = q * sign(diag_part(r))  # makes the distribution uniform
+        q = orthonormal_columns(tall, wanted, self.seed)
         if rows < columns:
             q = matrix_transpose(q)
         return self.gain * array_ops.reshape(q, sizes)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
 
 
 class Identity(Initializer):
