@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.distributions.bijector import checked
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators.dense import LinearOperatorLowerTriangular
@@ -18,7 +19,6 @@ from dataflow.linear_operators.diagonal import (
 from dataflow.linear_operators.linear_operator import LinearOperator
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_none_equal, assert_positive as assert_above_zero
-from dataflow.ops.control_flow import with_dependencies
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.matrix_diag import matrix_band_part, matrix_diag_part, matrix_set_diag
 from dataflow.ops.tensor_values import constant_value
@@ -33,14 +33,14 @@ def _tensor(x: TensorLike | None, name: str) -> Any:
 
 def _proper(x: Any, diagonal: Any, validate_args: bool, positive: bool) -> Any:
     """``x``, whose diagonal is checked as the graph runs where ``validate_args``."""
-    if not validate_args:
-        return x
-    if positive:
-        check = assert_above_zero(diagonal, message="diagonal part must be positive")
-    else:
+
+    def check() -> Any:
+        if positive:
+            return assert_above_zero(diagonal, message="diagonal part must be positive")
         zero = array.zeros([], diagonal.dtype)
-        check = assert_none_equal(diagonal, zero, message="diagonal part must be non-zero")
-    return with_dependencies([check], x)
+        return assert_none_equal(diagonal, zero, message="diagonal part must be non-zero")
+
+    return checked(x, validate_args, check)
 
 
 def make_diag_scale(
