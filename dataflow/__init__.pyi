@@ -92,7 +92,7 @@ from dataflow.dtypes import (
     variant as variant,
 )
 from dataflow.errors import OpError as OpError
-from dataflow.gradients import (
+from dataflow.autodiff.gradients import (
     AggregationMethod as AggregationMethod,
     gradients as gradients,
     hessians as hessians,
@@ -789,10 +789,10 @@ from dataflow.compat.v1 import (
     control_flow_v2_enabled as control_flow_v2_enabled,
     enable_control_flow_v2 as enable_control_flow_v2,
 )
-from dataflow.gradient_tape import GradientTape as GradientTape
+from dataflow.autodiff.gradient_tape import GradientTape as GradientTape
 from dataflow.modules import Module as Module
-from dataflow.traced_functions import function as function
-from dataflow.wrapped_functions import wrap_function as wrap_function
+from dataflow.functions.traced import function as function
+from dataflow.functions.wrapped import wrap_function as wrap_function
 from dataflow.ops.patches import extract_volume_patches as extract_volume_patches
 from dataflow.ops.tensor_values import (
     constant_value as get_static_value,

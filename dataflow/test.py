@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dataflow.autodiff.gradient_checker import (
+    compute_gradient as compute_gradient,
+    compute_gradient_error as compute_gradient_error,
+)
 from dataflow.benchmark import (
     Benchmark as Benchmark,
     benchmark_config as benchmark_config,
     run_benchmarks,
 )
 from dataflow.errors import OpError
-from dataflow.gradient_checker import (
-    compute_gradient as compute_gradient,
-    compute_gradient_error as compute_gradient_error,
-)
 from dataflow.graph.default_stacks import default_session, reset_default_graph
 from dataflow.graph.eager import executing_eagerly
 from dataflow.graph.nest import map_structure

@@ -53,7 +53,7 @@ LAYERS = {
         "formats",
     ),
     1: ("graph", "kernels"),
-    2: ("ops", "gradients", "gradient_tape", "graph_tape", "tape_plans", "function_stretches"),
+    2: ("ops", "autodiff"),
     3: ("rewrites", "placement"),
     4: ("runtime",),
     5: (
@@ -62,6 +62,7 @@ LAYERS = {
         "distribute",
         "linear_operators",
         "autograph",
+        "functions",
     ),
     6: ("cli", "course", "shim"),
 }

@@ -24,7 +24,7 @@ CONTENTS = {
 }
 _TRAINING = (
     *("train", "layers", "rnn", "losses", "metrics", "keras", "estimator", "feature_column"),
-    *("summary", "saved_model"),
+    *("summary", "saved_model", "functions"),
 )
 
 _WIDTH, _ROW, _BOX, _GAP, _LEFT = 980, 92, 44, 34, 170

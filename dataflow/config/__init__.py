@@ -9,7 +9,7 @@ from dataflow.config.experimental import (
     list_physical_devices as list_physical_devices,
     set_visible_devices as set_visible_devices,
 )
-from dataflow.config.functions import (
+from dataflow.functions.run_eagerly import (
     experimental_run_functions_eagerly as experimental_run_functions_eagerly,
     functions_run_eagerly as functions_run_eagerly,
 )

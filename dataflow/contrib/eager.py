@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dataflow import traced_functions
+from dataflow.autodiff.gradient_tape import GradientTape
 from dataflow.contrib import eager_metrics as metrics
 from dataflow.contrib.eager_network import Network, Sequential
 from dataflow.data.eager_iterator import EagerIterator
 from dataflow.device_spec import DeviceSpec
-from dataflow.gradient_tape import GradientTape
+from dataflow.functions import traced
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.eager import enable_eager_execution, executing_eagerly
 from dataflow.namespaces import explain_absent
@@ -123,7 +123,7 @@ def defun(
     func: Callable[..., Any] | None = None, input_signature: Any = None, **kwargs: Any
 ) -> Any:
     """`tf.function`, by its older name."""
-    return traced_functions.function(func, input_signature, **kwargs)
+    return traced.function(func, input_signature, **kwargs)
 
 
 function = defun

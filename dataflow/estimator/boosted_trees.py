@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow import dtypes
+from dataflow.autodiff.gradients import gradients
 from dataflow.estimator import tree_growth as growth
 from dataflow.estimator.heads import Head
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
@@ -19,7 +20,6 @@ from dataflow.estimator.quantiles import Quantiles, batch_summary
 from dataflow.estimator.tree_features import TreeFeatures
 from dataflow.feature_column.numeric import numeric_column
 from dataflow.feature_column.transformation import FeatureTransformationCache
-from dataflow.gradients import gradients
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor

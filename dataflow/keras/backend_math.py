@@ -171,7 +171,7 @@ def l2_normalize(x: Any, axis: int | Sequence[int] | None = None) -> Any:
 
 def gradients(loss: Any, variables: Any) -> Any:
     """As `tf.gradients`."""
-    from dataflow.gradients import gradients as make
+    from dataflow.autodiff.gradients import gradients as make
 
     return make(loss, variables)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.gradient_tape import GradientTape
+from dataflow.autodiff.gradient_tape import GradientTape
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import graph_of_variable

@@ -67,7 +67,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 def _recomputed_gradients(
     f: Callable[[Any], Any], scope: Any, inputs: Any, grads: Any, variables: list[Any]
 ) -> Any:
-    from dataflow.gradients import gradients
+    from dataflow.autodiff.gradients import gradients
 
     graph = default_graph()
     known = [g for g in grads if g is not None]

@@ -212,7 +212,7 @@ def _remote_call(call: _Call, inputs: list[Tensor]) -> Lowered:
 
 
 def _symbolic_gradient(call: _Call, inputs: list[Tensor]) -> Lowered:
-    from dataflow.gradients import gradients
+    from dataflow.autodiff.gradients import gradients
 
     count = len(call.attrs["Tout"].list.type)
     values = [identity(value) for value in inputs[:count]]

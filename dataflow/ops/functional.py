@@ -273,7 +273,7 @@ def scan(
 
 def map_rows(flat: Tensor, x: Tensor) -> Tensor:
     """The gradient of each element of the vector ``flat`` by ``x``, stacked: [size, *x.shape]."""
-    from dataflow.gradients import gradients
+    from dataflow.autodiff.gradients import gradients
     from dataflow.ops.array import shape
     from dataflow.ops.comparison import less
 

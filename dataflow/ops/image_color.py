@@ -52,7 +52,7 @@ def rgb_to_hsv_op(images: Tensor) -> Dims:
 
 @rgb_to_hsv_op.gradient
 def rgb_to_hsv_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    from dataflow.gradients import gradients
+    from dataflow.autodiff.gradients import gradients
     from dataflow.ops.arithmetic import maximum, minimum
     from dataflow.ops.array import stack, unstack, where, zeros_like
     from dataflow.ops.comparison import equal, greater

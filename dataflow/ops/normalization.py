@@ -239,7 +239,7 @@ def _gradient_as_ops(op: Operation) -> tuple[Tensor, Tensor, Tensor]:
 
 @fused_batch_norm_grad_op.gradient
 def fused_batch_norm_grad_gradient(op: Operation, *grads: Any) -> list[Any]:
-    from dataflow.gradients import gradients
+    from dataflow.autodiff.gradients import gradients
 
     outputs = _gradient_as_ops(op)
     kind = op.inputs[2].dtype.base_dtype
@@ -353,7 +353,7 @@ def lrn_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @lrn_grad_op.gradient
 def lrn_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    from dataflow.gradients import gradients
+    from dataflow.autodiff.gradients import gradients
     from dataflow.ops.matmul import matmul
 
     incoming, image, _ = op.inputs

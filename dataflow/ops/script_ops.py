@@ -83,7 +83,7 @@ class _Eager:
         """A function of the inputs and the gradients of the results: the gradients of the inputs."""
 
         def backward(*tensors: Tensor) -> list[Tensor]:
-            from dataflow.gradient_tape import GradientTape
+            from dataflow.autodiff.gradient_tape import GradientTape
 
             inputs, grads = tensors[:num_inputs], tensors[num_inputs:]
             with GradientTape() as tape:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.gradients import gradients
+from dataflow.autodiff.gradients import gradients
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.gradient_checker import compute_gradient as compute_gradient_of_tensor
+from dataflow.autodiff.gradient_checker import compute_gradient as compute_gradient_of_tensor
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_session
 from dataflow.graph.tensor import Tensor

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes
+from dataflow.autodiff.gradient_tape import GradientTape
 from dataflow.dtypes import DType
-from dataflow.gradient_tape import GradientTape
 from dataflow.graph.graph import Graph
 from dataflow.linear_operators.linear_operator import LinearOperator
 from dataflow.ops import array

@@ -97,7 +97,7 @@ python.ops.{metrics metrics_impl} : metrics python.metric_parts
 python.ops.losses : losses
 python.ops.losses.{losses losses_impl loss_reduction util} : losses
 python.ops.{rnn rnn_cell rnn_cell_impl rnn_cell_wrapper_impl} : rnn.cells nn rnn.linear python.private
-python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq gradient_checker
+python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq autodiff.gradient_checker
 python.ops.distributions.kullback_leibler : distributions distributions.kullback_leibler
 python.ops.distributions.{distribution distributions} : distributions
 python.ops.distributions.util : python.distribution_parts python.distribution_checks contrib.distributions
@@ -199,8 +199,8 @@ python.feature_column.{feature_column feature_column_v2 feature_column_lib} : fe
 python.feature_column.{sequence_feature_column dense_features utils} : feature_column python.feature_columns
 python.feature_column.serialization : feature_column.serialization
 python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
-python.eager.backprop : traced_functions tf
-python.eager.{function def_function} : contrib.eager traced_functions
+python.eager.backprop : functions.traced tf
+python.eager.{function def_function} : contrib.eager functions.traced
 python.ops.{map_fn sort_ops stateless_random_ops bincount_ops} : tf random
 python.ops.inplace_ops : python.inplace ops.array tf
 python.ops.weights_broadcast_ops : ops.weights tf

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, KeysView, Sequence, Va
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.gradient_tape import GradientTape
-from dataflow.gradients import gradients, obstacles
+from dataflow.autodiff.gradient_tape import GradientTape
+from dataflow.autodiff.gradients import gradients, obstacles
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow import tape_plans
+from dataflow.autodiff import tape_plans
 
 TIMES = 5  # the first tape is walked through, the second one makes the plan
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow import logging
-from dataflow.gradients import gradients
+from dataflow.autodiff.gradients import gradients
 from dataflow.graph.tensor import session_for
 from dataflow.ops.array import concat, reshape, zeros_like
 from dataflow.ops.math import cast

@@ -1,8 +1,8 @@
-"""Stretches of graphs that eager code runs compiled: a traced function, the gradient along a tape.
+"""Subgraphs that eager code runs compiled: a traced function, the gradient along a tape.
 
-A `Stretch` of a graph, from some tensors to others, is compiled when it is first called, and runs as a session's
-plan does. Where a tape watches what goes in, the call is one operation for it: its run also gives the values
-that the gradient needs, and the gradient is another `Stretch` of the same graph, which is fed with those. So it can
+A `Subgraph`, from some tensors of a graph to others, is compiled when it is first called, and runs as a plan of a
+session does. Where a tape watches what goes in, the call is one operation for it: its run also gives the values
+that the gradient needs, and the gradient is another `Subgraph` of the same graph, which is fed with those. So it can
 be differentiated again.
 """
 
@@ -13,8 +13,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dataflow.autodiff.gradients import gradients, takes_none
 from dataflow.dtypes import resource, variant
-from dataflow.gradients import gradients, takes_none
 from dataflow.graph import tracebacks
 from dataflow.graph.eager import callable_of, eager_graph
 from dataflow.graph.eager_kinds import EagerOperation
@@ -31,7 +31,7 @@ from dataflow.ops.sources import placeholder
 _lock = threading.RLock()
 
 
-class Stretch:
+class Subgraph:
     """A part of a graph: ``outputs`` computed from ``inputs``, and the ``effects`` that run with it.
 
     ``inputs`` may be any tensors of the graph, and what lies behind them is not computed; variables and constants
@@ -78,7 +78,7 @@ class Stretch:
 
     @property
     def differentiable(self) -> _Differentiable:
-        """The stretch as it runs under a tape."""
+        """The subgraph as it runs under a tape."""
         if self._differentiable is None:
             with _lock:
                 self._differentiable = self._differentiable or _Differentiable(self)
@@ -98,27 +98,29 @@ def _carries(tensor: Tensor) -> bool:
 
 
 class _Differentiable:
-    """A stretch that gives, beside its outputs, what its gradient needs."""
+    """A subgraph that gives, beside its outputs, what its gradient needs."""
 
-    def __init__(self, stretch: Stretch) -> None:
-        self.stretch = stretch
-        graph = stretch.graph
+    def __init__(self, subgraph: Subgraph) -> None:
+        self.subgraph = subgraph
+        graph = subgraph.graph
         self._num_nodes = len(graph.operations)
-        self._sources = [i for i, t in enumerate(stretch.inputs) if _is_source(t)]
-        self._backward: dict[tuple[Tensor, ...], tuple[Stretch, list[Any]]] = {}
-        self._known = set(stretch.inputs) | set(stretch.outputs)
-        flowing = tuple(dict.fromkeys(t for t in stretch.outputs if _carries(t)))
+        self._sources = [i for i, t in enumerate(subgraph.inputs) if _is_source(t)]
+        self._backward: dict[tuple[Tensor, ...], tuple[Subgraph, list[Any]]] = {}
+        self._known = set(subgraph.inputs) | set(subgraph.outputs)
+        flowing = tuple(dict.fromkeys(t for t in subgraph.outputs if _carries(t)))
         backward, _ = self._build(flowing, cut_anywhere=True)
         fresh = [t for t in backward.inputs if t.op.index < self._num_nodes]
         self.extra = [t for t in fresh if t not in self._known]
         self._known.update(self.extra)
-        self._outputs = [*stretch.outputs, *self.extra]
-        self._forward = Stretch(graph, stretch.name, stretch.inputs, self._outputs, stretch.effects)
+        self._outputs = [*subgraph.outputs, *self.extra]
+        self._forward = Subgraph(
+            graph, subgraph.name, subgraph.inputs, self._outputs, subgraph.effects
+        )
 
     def apply(self, tensors: Sequence[Any]) -> list[Any]:
-        """As `Stretch.apply`, recorded on the tapes."""
+        """As `Subgraph.apply`, recorded on the tapes."""
         graph = eager_graph()
-        op = Call(graph, self.stretch.name, _CALL, {}, "", tracebacks.capture())
+        op = Call(graph, self.subgraph.name, _CALL, {}, "", tracebacks.capture())
         op.call = self
         values = self._forward.run([tensors[i].known_value for i in self._forward.fed])
         op.outputs = [
@@ -126,7 +128,7 @@ class _Differentiable:
             for i, (t, v) in enumerate(zip(self._outputs, values, strict=False))
         ]
         graph.record(op, list(tensors))
-        return op.outputs[: len(self.stretch.outputs)]
+        return op.outputs[: len(self.subgraph.outputs)]
 
     def gradient(self, op: Operation, grads: Sequence[Any]) -> list[Any]:
         """The gradients of the inputs of a recorded call, from those of its outputs (None: there is none)."""
@@ -141,7 +143,7 @@ class _Differentiable:
         with _lock:
             backward, found = self._backward.get(flowing) or self._build(flowing)
         values: dict[Tensor, Any] = dict(zip(self._outputs, op.outputs, strict=True))
-        values.update(zip(self.stretch.inputs, op.inputs, strict=True))
+        values.update(zip(self.subgraph.inputs, op.inputs, strict=True))
         given = [values[t] for t in backward.inputs[: len(backward.inputs) - len(flowing)]]
         made = iter(backward.apply([*given, *(_dense(arrived[t]) for t in flowing)]))
         for place, grad in zip(self._sources, found, strict=True):
@@ -154,7 +156,7 @@ class _Differentiable:
     def operations(self) -> list[Operation] | None:
         """The nodes of a call in order, where they only compute: no branches, loops or resources. Else None."""
         found: set[Operation] = set()
-        left = [t.op for t in self._outputs if t not in self.stretch.inputs]
+        left = [t.op for t in self._outputs if t not in self.subgraph.inputs]
         while left:
             op = left.pop()
             if op in found:
@@ -163,12 +165,12 @@ class _Differentiable:
             only_computes = not (op.op_def.stateful or op.control_flow_context or op.control_inputs)
             if not only_computes or op.gradient_override or any(map(_is_resource, op.inputs)):
                 return None
-            left += [t.op for t in op.inputs if t not in self.stretch.inputs]
+            left += [t.op for t in op.inputs if t not in self.subgraph.inputs]
         return sorted(found, key=lambda op: op.index)
 
     def copied_into(self, graph: Graph, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs of the call as nodes of the default graph, for tensors of it. It must only compute."""
-        made = dict(zip(self.stretch.inputs, inputs, strict=True))
+        made = dict(zip(self.subgraph.inputs, inputs, strict=True))
         for op in self.operations or ():
             name, types = graph.unique_name(op.op_def.type), [t.dtype for t in op.outputs]
             node = graph.make_op(
@@ -181,20 +183,20 @@ class _Differentiable:
 
     def _build(
         self, flowing: tuple[Tensor, ...], cut_anywhere: bool = False
-    ) -> tuple[Stretch, list[Any]]:
-        """The stretch from the values of the forward run, and gradients of ``flowing``, to those of the sources."""
-        stretch = self.stretch
-        graph = stretch.graph
-        sources = [stretch.inputs[i] for i in self._sources]
+    ) -> tuple[Subgraph, list[Any]]:
+        """The subgraph from the values of the forward run, and gradients of ``flowing``, to those of the sources."""
+        subgraph = self.subgraph
+        graph = subgraph.graph
+        sources = [subgraph.inputs[i] for i in self._sources]
         found: list[Any] = [None] * len(sources)
         with graph.as_default(), graph.control_dependencies(None):
             arriving = [placeholder(t.dtype.base_dtype, t.dims) for t in flowing]
             if flowing and sources:
-                found = gradients(list(flowing), sources, arriving, stop_gradients=stretch.inputs)
+                found = gradients(list(flowing), sources, arriving, stop_gradients=subgraph.inputs)
         outputs = [part for grad in found if grad is not None for part in _parts(grad)[0]]
         cut = self._cut(outputs, set(arriving), cut_anywhere)
         made = self._backward[flowing] = (
-            Stretch(graph, f"{stretch.name}_gradient", [*cut, *arriving], outputs),
+            Subgraph(graph, f"{subgraph.name}_gradient", [*cut, *arriving], outputs),
             found,
         )
         return made
@@ -205,7 +207,7 @@ class _Differentiable:
         Those inside of branches and loops have no value outside: the gradient runs branches and loops again.
         Raises `Repeated` where that would do again what must happen once.
         """
-        graph = self.stretch.graph
+        graph = self.subgraph.graph
         found: dict[Tensor, None] = {}
         seen: set[Tensor] = set()
         left = list(outputs)
@@ -258,7 +260,7 @@ def _parts(grad: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
 
 
 class Call(EagerOperation):
-    """What eager code records for a stretch that runs under a tape."""
+    """What eager code records for a subgraph that runs under a tape."""
 
     __slots__ = ("call",)
     call: _Differentiable

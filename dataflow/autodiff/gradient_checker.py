@@ -30,7 +30,7 @@ def compute_gradient(
             compute_gradient(xi, si, y, y_shape, vi, delta, init_targets, extra_feed_dict)
             for xi, si, vi in zip(x, x_shape, values, strict=True)
         ]
-    from dataflow.gradients import gradients
+    from dataflow.autodiff.gradients import gradients
     from dataflow.graph.default_stacks import default_session
     from dataflow.ops.sources import placeholder
 

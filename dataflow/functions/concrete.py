@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from dataflow.autodiff.subgraphs import Subgraph
 from dataflow.autograph.conversion import converted_if_needed
-from dataflow.function_keys import replaced
-from dataflow.function_stretches import Stretch
+from dataflow.functions.signatures import replaced
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.eager import callable_of, eager_graph
 from dataflow.graph.eager_tensor import EagerTensor
@@ -52,18 +52,18 @@ class ConcreteFunction:
             effects = order_effects(graph)
         self.captured_inputs = list(graph.stand_ins)
         nodes = [*inputs, *graph.stand_ins.values()]
-        self._stretch = Stretch(graph, graph.name, nodes, self.outputs, effects)
+        self._subgraph = Subgraph(graph, graph.name, nodes, self.outputs, effects)
 
     def call(self, tensors: list[EagerTensor]) -> Any:
         """The results for these values of ``inputs``, as tensors of eager code."""
         if recording.tapes:
             tensors = [*tensors, *self.captured_inputs]
-        return self._results.rebuild(self._stretch.apply(tensors))
+        return self._results.rebuild(self._subgraph.apply(tensors))
 
     def prepare_gradient(self) -> None:
         """Builds what a call under a tape runs; raises `Repeated` where there can be no gradient."""
         if recording.tapes:
-            _ = self._stretch.differentiable
+            _ = self._subgraph.differentiable
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = [*args, *(kwargs[name] for name in self._names if name in kwargs)]

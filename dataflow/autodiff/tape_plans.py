@@ -18,8 +18,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dataflow.function_stretches import Call, Stretch
-from dataflow.gradients import gradients
+from dataflow.autodiff.gradients import gradients
+from dataflow.autodiff.subgraphs import Call, Subgraph
 from dataflow.graph.graph import Graph
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
@@ -37,10 +37,10 @@ _MOST_NUMBERS = 16
 class _Plan:
     """The compiled gradient of tapes of one kind, whose tensors are known by their numbers."""
 
-    __slots__ = ("fed", "results", "stretch")
+    __slots__ = ("fed", "results", "subgraph")
 
-    def __init__(self, stretch: Stretch, fed: list[int], results: list[Any]) -> None:
-        self.stretch = stretch
+    def __init__(self, subgraph: Subgraph, fed: list[int], results: list[Any]) -> None:
+        self.subgraph = subgraph
         self.fed = fed
         #: For each source a tensor of the plan, `IndexedSlices` of them, or ``None``.
         self.results = results
@@ -206,7 +206,7 @@ def _has_value(tensor: Any) -> bool:
 
 
 def _run(plan: _Plan, tensors: list[Any]) -> list[Any]:
-    values = iter(plan.stretch.apply([tensors[number] for number in plan.fed]))
+    values = iter(plan.subgraph.apply([tensors[number] for number in plan.fed]))
 
     def made(tensor: Any) -> Any:
         if isinstance(tensor, IndexedSlices):
@@ -244,8 +244,8 @@ def _build(
         results = [by_source.get(x) for x in xs]
     fetches = [part for result in results for part in _parts(result)]
     fed = _needed(fetches, by_node)
-    stretch = Stretch(graph, "gradient", fed, fetches)
-    return _Plan(stretch, [by_node[node] for node in fed], results)
+    subgraph = Subgraph(graph, "gradient", fed, fetches)
+    return _Plan(subgraph, [by_node[node] for node in fed], results)
 
 
 def _outputs_of(graph: Graph, op: Operation, inputs: list[Tensor]) -> list[Tensor]:

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.autodiff.subgraphs import Repeated
 from dataflow.autograph.conversion import converted_if_needed
-from dataflow.concrete_functions import ConcreteFunction, initial_value_of, trace
-from dataflow.config.functions import functions_run_eagerly
 from dataflow.errors import ConversionError
-from dataflow.function_keys import Arguments, Parameters, as_arrays_become_tensors, has_array
-from dataflow.function_stretches import Repeated
+from dataflow.functions.concrete import ConcreteFunction, initial_value_of, trace
+from dataflow.functions.run_eagerly import functions_run_eagerly
+from dataflow.functions.signatures import Arguments, Parameters, as_arrays_become_tensors, has_array
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import flatten, flatten_up_to, is_nested, map_structure, pack_like

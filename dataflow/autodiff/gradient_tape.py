@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dataflow import logging
-from dataflow.gradients import UnconnectedGradients, gradients
+from dataflow.autodiff.gradients import UnconnectedGradients, gradients
+from dataflow.autodiff.graph_tape import GraphTape
+from dataflow.autodiff.tape_plans import recorded_gradients
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
@@ -19,10 +21,8 @@ from dataflow.graph.nest import flatten, map_structure
 from dataflow.graph.tape import Tape, recording
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.traced_graph import TracedGraph
-from dataflow.graph_tape import GraphTape
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.variables import Variable
-from dataflow.tape_plans import recorded_gradients
 
 
 class GradientTape:

@@ -1,6 +1,6 @@
 """`GraphTape`: what a `tf.GradientTape` records in the graph of a function.
 
-A graph keeps its nodes anyway, so a tape there is the stretches of nodes that were made while it recorded, and
+A graph keeps its nodes anyway, so a tape there is the ranges of nodes that were made while it recorded, and
 what it watches. `gradients` walks back through those nodes alone.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.gradients import gradients_within
+from dataflow.autodiff.gradients import gradients_within
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.traced_graph import TracedGraph
@@ -21,7 +21,7 @@ class GraphTape:
     def __init__(self, graph: TracedGraph, watches_variables: bool) -> None:
         self.graph = graph
         self.watches_variables = watches_variables
-        #: The numbers of the first node and of that after the last, for each stretch; None: it still records.
+        #: The numbers of the first node and of that after the last, for each range; None: it still records.
         self._spans: list[tuple[int, int | None]] = []
         self._tensors: dict[Tensor, None] = {}
         self._variables: dict[int, Any] = {}

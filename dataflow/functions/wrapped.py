@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.concrete_functions import ConcreteFunction, initial_value_of, trace
-from dataflow.function_keys import Parameters
+from dataflow.functions.concrete import ConcreteFunction, initial_value_of, trace
+from dataflow.functions.signatures import Parameters
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import eager_graph
 from dataflow.graph.nest import flatten, map_structure

@@ -1,0 +1,1 @@
+"""Automatic differentiation: gradients of graphs, tapes of eager code, and subgraphs that run compiled."""
