@@ -65,13 +65,6 @@ _GROUPS = (
         "tf.train.replica_device_setter or tf.cluster.",
     ),
     (
-        "train.experimental",
-        "DynamicLossScale FixedLossScale LossScale MixedPrecisionLossScaleOptimizer "
-        "disable_mixed_precision_graph_rewrite enable_mixed_precision_graph_rewrite",
-        "scaling of losses is not here: multiply the loss, and divide the "
-        "gradients of optimizer.compute_gradients.",
-    ),
-    (
         "",
         "lite",
         "there is no converter for phones; save with tf.saved_model.simple_save and convert there.",
@@ -484,7 +477,6 @@ _CONTRIB = {
     "lite": ("the converter for phones", "save with tf.saved_model.simple_save and convert there"),
     "memory_stats": ("counters of GPU memory", "look at tf.RunMetadata of a traced run"),
     "meta_graph_transform": ("changes of saved graphs", "use tf.graph_util"),
-    "mixed_precision": ("loss scaling", "multiply the loss, and divide the gradients"),
     "model_pruning": ("pruning of weights", "multiply weights by a mask variable"),
     "mpi_collectives": ("collectives over MPI", "use tf.cluster"),
     "ndlstm": ("LSTMs over images", "use tf.nn.dynamic_rnn over rows and columns in turn"),

@@ -11,14 +11,18 @@ from typing import Any
 from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K, learning_rate_schedules
 from dataflow.keras.base_optimizer import Optimizer
+from dataflow.keras.loss_scale_optimizer import LossScaleOptimizer
 from dataflow.keras.moment_optimizers import Adam, Adamax, Nadam
 from dataflow.keras.optimizer_rules import SGD, Adadelta, Adagrad, Ftrl, RMSprop
 from dataflow.layers.serialization import lookup, serialize as serialize
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.state import assign_add
+from dataflow.train.mixed_precision import register_loss_scale_wrapper
 from dataflow.train.optimizer import Optimizer as TrainOptimizer
 
 schedules = learning_rate_schedules
+
+register_loss_scale_wrapper(Optimizer, LossScaleOptimizer)
 
 
 class TFOptimizer(Optimizer):

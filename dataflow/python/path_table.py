@@ -121,6 +121,9 @@ python.training.warm_starting_util : train python.warm_starting
 python.training.evaluation : train contrib.evaluation
 python.training.moving_averages : train.moving_averages
 python.training.slot_creator : train.slot_creator
+python.training.experimental.loss_scale : train.loss_scale train.experimental
+python.training.experimental.loss_scale_optimizer : train.experimental
+python.training.experimental.mixed_precision : train.mixed_precision python.mixed_precision_names
 python.training.checkpoint_ops : contrib.framework
 python.training.tracking.{util tracking} : train
 python.training.tracking.{base data_structures} : python.tracked_structures
@@ -205,6 +208,10 @@ python.ops.{map_fn sort_ops stateless_random_ops bincount_ops} : tf random
 python.ops.inplace_ops : python.inplace ops.array tf
 python.ops.weights_broadcast_ops : ops.weights tf
 python.ops.summary_op_util : python.private ops.summary
+python.distribute.{distribute_lib distribution_strategy_context mirrored_strategy one_device_strategy} : distribute python.strategy_names
+python.distribute.{central_storage_strategy parameter_server_strategy collective_all_reduce_strategy} : distribute.experimental distribute
+python.distribute.{reduce_util cross_device_ops} : distribute distribute.reduction
+python.distribute.values : distribute.values
 python.distribute.summary_op_util : python.private ops.summary
 python.estimator.util : python.util.function_utils
 python.ops.signal.{dct_ops fft_ops mel_ops mfcc_ops} : signal
@@ -213,6 +220,7 @@ python.ops.spectral_ops_test_util : python.random_number_tests
 python.kernel_tests.random.util : python.random_number_tests
 python.kernel_tests.signal.test_util : python.random_number_tests
 python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
+keras.mixed_precision.experimental.loss_scale_optimizer : keras.loss_scale_optimizer
 keras.utils.data_utils : keras.utils keras.utils.data_files keras.utils.enqueuers
 keras.{testing_utils keras_parameterized} : python.keras_tests
 keras.utils.tf_utils : python.keras_tensors

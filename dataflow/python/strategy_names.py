@@ -1,0 +1,17 @@
+"""Names of TensorFlow's private modules of strategies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.distribute import get_strategy, in_cross_replica_context
+from dataflow.distribute.strategy import get_replica_context
+
+__all__ = ["get_cross_replica_context"]
+
+
+def get_cross_replica_context() -> Any:
+    """The strategy, within its scope and outside of its replicas; None elsewhere."""
+    if in_cross_replica_context():
+        return get_strategy()
+    return None if get_replica_context() is not None else get_strategy()
