@@ -13,7 +13,6 @@ from typing import Any
 from dataflow.train.loss_scale_optimizer import MixedPrecisionLossScaleOptimizer
 from dataflow.train.optimizer import Optimizer
 
-
 #: Kinds of optimizers of other packages, and what scales the loss for one of a kind.
 _wrappers: dict[type, Callable[[Any, Any], Any]] = {}
 
