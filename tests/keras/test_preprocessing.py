@@ -46,7 +46,7 @@ def test_skipgrams_are_neighbors_and_noise():
     assert (np.diff(kept[1:]) >= 0).all() and kept[5] < 0.02 and kept[-1] <= 1
 
 
-def test_a_series_is_cut_into_stretches():
+def test_a_series_is_cut_into_windows():
     generator = sequence.TimeseriesGenerator(
         np.arange(10.0)[:, None], np.arange(10.0), 3, batch_size=4
     )

@@ -99,7 +99,7 @@ def skipgrams(
 
 
 class TimeseriesGenerator(Sequence):
-    """Batches of stretches of a series, and of the target that follows each.
+    """Batches of windows of a series, and of the target that follows each.
 
     A sample is ``data[row - length : row : sampling_rate]``, its target ``targets[row]``; from one
     row to the next it is ``stride``. ``end_index`` is the last row.

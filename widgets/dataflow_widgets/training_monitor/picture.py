@@ -100,7 +100,7 @@ def _panel(name: str, runs: Sequence[Any], limit: int) -> str:
 
 
 def _thin(rows: np.ndarray, limit: int) -> np.ndarray:
-    """At most ``limit`` rows: means over equal stretches."""
+    """At most ``limit`` rows: means over equal intervals."""
     if len(rows) <= limit:
         return rows
     edges = np.arange(limit) * len(rows) // limit
