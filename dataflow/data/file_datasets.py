@@ -43,42 +43,35 @@ class _FileDataset(Dataset):
         count_left_out(2)
 
 
-class TextLineDataset(_FileDataset):
+class _RecordDataset(_FileDataset):
+    """A dataset of the strings that an op reads from files one after the other."""
+
+    _op: Callable[..., Tensor]
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        def read(names: Tensor) -> Tensor:
+            return type(self)._op(names, compression_type or "", int64_tensor(buffer_size or 0))
+
+        super().__init__(_of_files(filenames, read, num_parallel_reads))
+
+
+class TextLineDataset(_RecordDataset):
     """The lines of text files, without line breaks; ``filenames`` may be a dataset of names."""
 
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        def read(names: Tensor) -> Tensor:
-            return ops.text_line_dataset_op(  # type: ignore[no-any-return]
-                names, compression_type or "", int64_tensor(buffer_size or 0)
-            )
-
-        super().__init__(_of_files(filenames, read, num_parallel_reads))
+    _op = staticmethod(ops.text_line_dataset_op)
 
 
-class TFRecordDataset(_FileDataset):
+class TFRecordDataset(_RecordDataset):
     """The records of TFRecord files, as strings of bytes; ``filenames`` may be a dataset of names."""
 
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        def read(names: Tensor) -> Tensor:
-            return ops.tf_record_dataset_op(  # type: ignore[no-any-return]
-                names, compression_type or "", int64_tensor(buffer_size or 0)
-            )
-
-        super().__init__(_of_files(filenames, read, num_parallel_reads))
+    _op = staticmethod(ops.tf_record_dataset_op)
 
 
 class FixedLengthRecordDataset(_FileDataset):

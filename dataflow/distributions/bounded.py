@@ -20,7 +20,6 @@ from dataflow.distributions.normal_functions import (
     softplus,
 )
 from dataflow.distributions.statistics import new_seed
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
@@ -175,11 +174,7 @@ class BetaWithSoftplusConcentration(Beta):
         allow_nan_stats: bool = True,
         name: str = "BetaWithSoftplusConcentration",
     ) -> None:
-        arguments = dict(locals())
-        with name_scope(name) as scope:
-            one, zero = (softplus(convert_to_tensor(c)) for c in (concentration1, concentration0))
-        super().__init__(one, zero, validate_args, allow_nan_stats, scope)
-        self._set_arguments(arguments)
+        self._from_transformed(Beta, locals(), concentration1=softplus, concentration0=softplus)
 
 
 class Kumaraswamy(Beta):

@@ -146,6 +146,20 @@ class Distribution:
             if key != "self" and not key.startswith("__")
         }
 
+    def _from_transformed(
+        self, base: type, arguments: dict[str, Any], **transforms: Callable[[Any], Any]
+    ) -> None:
+        """Constructs a ``base`` from a constructor's ``locals()``, some of them transformed first.
+
+        `parameters` are the arguments as they were given.
+        """
+        self._set_arguments(arguments)
+        given = dict(self._parameters)
+        with name_scope(given["name"]) as scope:
+            transformed = {k: f(convert_to_tensor(given[k])) for k, f in transforms.items()}
+        base.__init__(self, **given | transformed | {"name": scope})  # type: ignore[misc]
+        self._set_arguments(given)
+
     def _from_parameters(
         self,
         arguments: dict[str, Any],

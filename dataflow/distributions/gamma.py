@@ -95,12 +95,7 @@ class GammaWithSoftplusConcentrationRate(Gamma):
         allow_nan_stats: bool = True,
         name: str = "GammaWithSoftplusConcentrationRate",
     ) -> None:
-        arguments = dict(locals())
-        with name_scope(name) as scope:
-            concentration = softplus(convert_to_tensor(concentration))
-            rate = softplus(convert_to_tensor(rate))
-        super().__init__(concentration, rate, validate_args, allow_nan_stats, scope)
-        self._set_arguments(arguments)
+        self._from_transformed(Gamma, locals(), concentration=softplus, rate=softplus)
 
 
 class Exponential(Gamma):
@@ -143,11 +138,7 @@ class ExponentialWithSoftplusRate(Exponential):
         allow_nan_stats: bool = True,
         name: str = "ExponentialWithSoftplusRate",
     ) -> None:
-        arguments = dict(locals())
-        with name_scope(name) as scope:
-            rate = softplus(convert_to_tensor(rate))
-        super().__init__(rate, validate_args, allow_nan_stats, scope)
-        self._set_arguments(arguments)
+        self._from_transformed(Exponential, locals(), rate=softplus)
 
 
 class Chi2(Gamma):
@@ -183,11 +174,7 @@ class Chi2WithAbsDf(Chi2):
         allow_nan_stats: bool = True,
         name: str = "Chi2WithAbsDf",
     ) -> None:
-        arguments = dict(locals())
-        with name_scope(name) as scope:
-            df = floor(abs_(convert_to_tensor(df), name="abs_df"))
-        super().__init__(df, validate_args, allow_nan_stats, scope)
-        self._set_arguments(arguments)
+        self._from_transformed(Chi2, locals(), df=lambda df: floor(abs_(df, name="abs_df")))
 
 
 class InverseGamma(Distribution):
@@ -250,12 +237,7 @@ class InverseGammaWithSoftplusConcentrationRate(InverseGamma):
         allow_nan_stats: bool = True,
         name: str = "InverseGammaWithSoftplusConcentrationRate",
     ) -> None:
-        arguments = dict(locals())
-        with name_scope(name) as scope:
-            concentration = softplus(convert_to_tensor(concentration))
-            rate = softplus(convert_to_tensor(rate))
-        super().__init__(concentration, rate, validate_args, allow_nan_stats, scope)
-        self._set_arguments(arguments)
+        self._from_transformed(InverseGamma, locals(), concentration=softplus, rate=softplus)
 
 
 @RegisterKL(Gamma, Gamma)

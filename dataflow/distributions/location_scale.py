@@ -16,7 +16,6 @@ from dataflow.distributions.distribution import (
 from dataflow.distributions.kullback_leibler import RegisterKL
 from dataflow.distributions.noise import as_type, shape_of_draws, uniform_noise
 from dataflow.distributions.normal_functions import log_cdf_laplace, log_ndtr, ndtr, ndtri, softplus
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
@@ -117,11 +116,7 @@ class NormalWithSoftplusScale(Normal):
         allow_nan_stats: bool = True,
         name: str = "NormalWithSoftplusScale",
     ) -> None:
-        arguments = dict(locals())
-        with name_scope(name) as scope:
-            scale = softplus(convert_to_tensor(scale))
-        super().__init__(loc, scale, validate_args, allow_nan_stats, scope)
-        self._set_arguments(arguments)
+        self._from_transformed(Normal, locals(), scale=softplus)
 
 
 class Laplace(_LocationScale):
@@ -180,11 +175,7 @@ class LaplaceWithSoftplusScale(Laplace):
         allow_nan_stats: bool = True,
         name: str = "LaplaceWithSoftplusScale",
     ) -> None:
-        arguments = dict(locals())
-        with name_scope(name) as scope:
-            scale = softplus(convert_to_tensor(scale))
-        super().__init__(loc, scale, validate_args, allow_nan_stats, scope)
-        self._set_arguments(arguments)
+        self._from_transformed(Laplace, locals(), scale=softplus)
 
 
 class Logistic(_LocationScale):

@@ -14,12 +14,10 @@ from dataflow.distributions.distribution import (
 from dataflow.distributions.noise import shape_of_draws
 from dataflow.distributions.normal_functions import softplus
 from dataflow.distributions.statistics import new_seed
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
-from dataflow.ops.graph_functions import name_scope
-from dataflow.ops.math import abs_, log, log1p, sqrt, square
+from dataflow.ops.math import abs_, floor, log, log1p, sqrt, square
 from dataflow.ops.random import random_gamma, random_normal
 from dataflow.ops.special import betainc, digamma, lgamma
 
@@ -111,12 +109,4 @@ class StudentTWithAbsDfSoftplusScale(StudentT):
         allow_nan_stats: bool = True,
         name: str = "StudentTWithAbsDfSoftplusScale",
     ) -> None:
-        from dataflow.ops.math import floor
-
-        arguments = dict(locals())
-        arguments.pop("floor")
-        with name_scope(name) as scope:
-            df = floor(abs_(convert_to_tensor(df)))
-            scale = softplus(convert_to_tensor(scale))
-        super().__init__(df, loc, scale, validate_args, allow_nan_stats, scope)
-        self._set_arguments(arguments)
+        self._from_transformed(StudentT, locals(), df=lambda df: floor(abs_(df)), scale=softplus)

@@ -36,14 +36,7 @@ def _no_zero(x: Array, y: Array) -> None:
         raise ValueError("Integer division by zero")
 
 
-@kernel("RealDiv", factory=True)
-def real_div_kernel(xp: Module, *, T: DType) -> Any:
-    if T.kind in "fc":
-        return xp.true_divide
-    return _truncating(xp, T)
-
-
-@kernel("Div", factory=True)
+@kernel("RealDiv", "Div", factory=True)
 def div_kernel(xp: Module, *, T: DType) -> Any:
     if T.kind in "fc":
         return xp.true_divide

@@ -19,7 +19,7 @@ from dataflow.ops.costs import cubic
 from dataflow.ops.decompositions import INEXACT, square_dims, stack_shape
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.matmul import matmul
-from dataflow.ops.matrix_diag import eye, matrix_band_part, matrix_set_diag
+from dataflow.ops.matrix_diag import adjoint, eye, matrix_band_part, matrix_set_diag
 from dataflow.ops.sequences import invert_permutation
 from dataflow.ops.shape_assertions import assert_rank_at_least
 from dataflow.ops.solvers import matrix_triangular_solve
@@ -60,15 +60,9 @@ def lu_gradient(op: Operation, grad: Tensor, grad_p: Any) -> list[Any]:
     below = matrix_set_diag(below, array_ops.zeros_like(perm, dtype=grad.dtype.base_dtype))
     above = matrix_band_part(matmul(grad, upper, adjoint_b=True), 0, -1)
     # inverse(L^H) @ (below + above) @ inverse(U^H)
-    left = matrix_triangular_solve(upper, _adjoint(below + above), lower=False)
-    inner = matrix_triangular_solve(lower, _adjoint(left), adjoint=True)
+    left = matrix_triangular_solve(upper, adjoint(below + above), lower=False)
+    inner = matrix_triangular_solve(lower, adjoint(left), adjoint=True)
     return [_rows(inner, _inverse_order(perm))]
-
-
-def _adjoint(x: TensorLike) -> Any:
-    from dataflow.ops.matrix_diag import adjoint
-
-    return adjoint(x)
 
 
 def _triangles(lower_upper: Any) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.costs import cubic
 from dataflow.ops.decompositions import INEXACT, cholesky, qr, square_dims, stack_shape
 from dataflow.ops.matmul import matmul
-from dataflow.ops.matrix_diag import eye, matrix_band_part, matrix_diag_part
+from dataflow.ops.matrix_diag import adjoint as adjoint_of, eye, matrix_band_part, matrix_diag_part
 from dataflow.ops.reduce import reduce_sum, sum_op
 from dataflow.shapes import BroadcastError, Dims, broadcast, list_dims, merge
 
@@ -211,7 +211,7 @@ def _least_squares(
         if tall:
             q, r = qr(matrix)
             return matrix_triangular_solve(r, matmul(q, rhs, adjoint_a=True), lower=False)
-        q, r = qr(_adjoint(matrix))
+        q, r = qr(adjoint_of(matrix))
         return matmul(q, matrix_triangular_solve(r, rhs, lower=False, adjoint=True))
     gram = matmul(matrix, matrix, adjoint_a=tall, adjoint_b=not tall)
     if isinstance(l2_regularizer, Tensor) or l2_regularizer != 0:
@@ -227,12 +227,6 @@ def _least_squares(
     if tall:
         return cholesky_solve(factor, matmul(matrix, rhs, adjoint_a=True))
     return matmul(matrix, cholesky_solve(factor, rhs), adjoint_a=True)
-
-
-def _adjoint(matrix: TensorLike) -> Any:
-    from dataflow.ops.matrix_diag import adjoint
-
-    return adjoint(matrix)
 
 
 def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:

@@ -42,30 +42,26 @@ def filter_ts_from_regex(ops: Any, regex: Any) -> list[Any]:
 
 
 def select_ops(*args: Any, **kwargs: Any) -> list[Any]:
-    """Operations, and those whose name one of the expressions is found in (of ``graph=``)."""
-    graph = kwargs.get("graph")
-    found: list[Any] = []
-    for item in args:
-        if not isinstance(item, (str, re.Pattern)):
-            found += make_list_of_op(item)
-        elif graph is None:
-            raise ValueError("Use the keyword argument 'graph' to use regex.")
-        else:
-            found += filter_ops_from_regex(graph, item)
-    return unique(found)
+    """Operations, and those of ``graph=`` whose name matches one of the regular expressions."""
+    return _select(args, kwargs.get("graph"), make_list_of_op, filter_ops_from_regex)
 
 
 def select_ts(*args: Any, **kwargs: Any) -> list[Any]:
-    """Tensors, and those whose name one of the expressions is found in (of ``graph=``)."""
-    graph = kwargs.get("graph")
+    """Tensors, and those of ``graph=`` whose name matches one of the regular expressions."""
+    return _select(args, kwargs.get("graph"), make_list_of_t, filter_ts_from_regex)
+
+
+def _select(
+    items: Any, graph: Any, listed: Callable[[Any], Any], matching: Callable[[Any, Any], Any]
+) -> list[Any]:
     found: list[Any] = []
-    for item in args:
+    for item in items:
         if not isinstance(item, (str, re.Pattern)):
-            found += make_list_of_t(item)
+            found += listed(item)
         elif graph is None:
             raise ValueError("Use the keyword argument 'graph' to use regex.")
         else:
-            found += filter_ts_from_regex(graph, item)
+            found += matching(graph, item)
     return unique(found)
 
 

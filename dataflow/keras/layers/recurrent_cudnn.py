@@ -8,12 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.graph.tensor import Tensor
-from dataflow.graph.type_aliases import DTypeLike, ShapeLike
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.recurrent import GRU, LSTM
 from dataflow.keras.layers.recurrent_counts import Call, num_cudnn_call_nodes
-from dataflow.ops import array
-from dataflow.ops.initializers import Ones
 
 _REFUSED = ("activation", "recurrent_activation", "use_bias", "dropout", "recurrent_dropout")
 
@@ -47,25 +44,6 @@ class _WithoutMasks(Layer):
         return num_cudnn_call_nodes(self, call)
 
 
-class _UnitForgetBias:
-    """Zeros, and ones for the forget gate of the recurrent half."""
-
-    def __init__(self, inner: Any, units: int) -> None:
-        self._inner = inner
-        self._units = units
-
-    def __call__(
-        self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
-    ) -> Any:
-        n = self._units
-        parts = [
-            self._inner([5 * n], dtype=dtype),
-            Ones()([n], dtype=dtype),
-            self._inner([2 * n], dtype=dtype),
-        ]
-        return array.concat(parts, 0)
-
-
 class CuDNNLSTM(_WithoutMasks, LSTM):
     """`LSTM` with sigmoid gates and two biases in one vector of 8 * units; no masks, no dropout."""
 
@@ -81,11 +59,6 @@ class CuDNNLSTM(_WithoutMasks, LSTM):
 
     def _bias_shape(self) -> list[int]:
         return [8 * self.units]
-
-    def _bias_initializer(self) -> Any:
-        if not self.unit_forget_bias:
-            return None
-        return _UnitForgetBias(self.bias_initializer, self.units)
 
     def _input_bias(self) -> Any:
         return self.bias[: 4 * self.units] + self.bias[4 * self.units :]

@@ -173,7 +173,7 @@ class SimpleStep(RecurrentWeights):
 
 
 class _UnitForgetBias(Zeros):
-    """Zeros, and ones for the forget gate (Jozefowicz et al. 2015)."""
+    """Zeros, and ones for the forget gate (Jozefowicz et al. 2015): of two biases, that of the second."""
 
     def __init__(self, inner: Any, units: int) -> None:
         super().__init__()
@@ -183,7 +183,7 @@ class _UnitForgetBias(Zeros):
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
         n = self._units
         parts = [
-            self._inner([n], dtype=dtype),
+            self._inner([shape[0] - 3 * n], dtype=dtype),
             Ones()([n], dtype=dtype),
             self._inner([2 * n], dtype=dtype),
         ]
