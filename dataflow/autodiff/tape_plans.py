@@ -136,7 +136,9 @@ def _settings_of(op_def: OpDef) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _is_setting(op_def: OpDef, place: int, count: int, tensor: Any) -> bool:
-    if not op_def.host_inputs or tensor.dtype.is_handle or tensor.known_value.size > _MOST_NUMBERS:
+    if not op_def.host_inputs or tensor.dtype.is_handle or tensor.dtype.kind == "x":
+        return False
+    if tensor.known_value.size > _MOST_NUMBERS:
         return False
     first, last = _settings_of(op_def)
     return place in first or place - count in last

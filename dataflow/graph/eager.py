@@ -17,7 +17,7 @@ import numpy as np
 
 from dataflow.graph import default_stacks, thread_scopes, tracebacks
 from dataflow.graph.collections import GraphKeys
-from dataflow.graph.eager_kinds import EagerOperation, Kind, is_handle, key_of
+from dataflow.graph.eager_kinds import EagerOperation, Kind, is_handle, key_of, makes_lists
 from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph, outputs_of
 from dataflow.graph.operation import Operation
@@ -183,7 +183,7 @@ class EagerGraph(Graph):
             attrs = _shared(op_def, name, attrs)
         op = EagerOperation(self, name, op_def, attrs, self.current_device, frames)
         assert _kind_of is not None and _make_handles is not None
-        if _only_handles(dtypes):
+        if _only_handles(dtypes) and not makes_lists(op_def, inputs):
             op.frames = tracebacks.capture() if frames is tracebacks.LIVE else frames
             op.outputs = [EagerTensor(op, i, dtypes[i], d) for i, d in enumerate(dims)]
             _make_handles(op, inputs)

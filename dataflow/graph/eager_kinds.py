@@ -41,6 +41,13 @@ def is_handle(dtype: DType) -> bool:
     return dtype.is_handle or dtype is resource or dtype is variant
 
 
+def makes_lists(op_def: OpDef, inputs: Sequence[Tensor]) -> bool:
+    """Whether the variants that an operation makes are lists of tensors, which are values."""
+    return op_def.type.startswith(("TensorList", "EmptyTensorList")) or any(
+        t.dtype is variant and t.known_value is not None for t in inputs
+    )
+
+
 class Kind:
     """What operations have in common: op, attributes, resources, and the shapes and dtypes of inputs."""
 

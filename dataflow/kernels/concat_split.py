@@ -37,7 +37,7 @@ def concat_offset_kernel(xp: Module, axis: Array, shapes: list[Array]) -> Any:
 def stack_kernel(xp: Module, values: list[Array], *, axis: int) -> Any:
     # Strings, and handles such as queues, which are no arrays.
     if getattr(values[0], "dtype", np.dtype(object)).kind == "O":
-        return np.stack([np.asarray(v, object) for v in values], axis)
+        return np.stack([_boxed(v) for v in values], axis)
     first = values[0].shape
     for v in values:
         if v.shape != first:
@@ -47,6 +47,15 @@ def stack_kernel(xp: Module, values: list[Array], *, axis: int) -> Any:
     if axis == 0 and xp is np:  # without a view of each
         return np.concatenate(values).reshape(len(values), *first)
     return stack(xp, values, axis)
+
+
+def _boxed(value: Any) -> Any:
+    """An array of text, or an array whose one element is a handle or a list of tensors."""
+    if hasattr(value, "dtype"):
+        return np.asarray(value, object)
+    box = np.empty((), object)
+    box[()] = value
+    return box
 
 
 @kernel("Unpack", any_dtype=True)

@@ -9,7 +9,8 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.index_arrays import int_tuple
-from dataflow.kernels.indexed_list import is_list, zeros_like_list
+from dataflow.kernels.indexed_list import zeros_like_list
+from dataflow.kernels.item_list import is_list
 from dataflow.kernels.registry import kernel
 
 

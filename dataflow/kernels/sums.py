@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.kernels.array_types import Array, Module
-from dataflow.kernels.indexed_list import add_lists, is_list
+from dataflow.kernels.indexed_list import add_lists
+from dataflow.kernels.item_list import is_list
 from dataflow.kernels.registry import kernel
 
 

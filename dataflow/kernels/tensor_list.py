@@ -12,6 +12,8 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.indexed_list import popped
+from dataflow.kernels.item_list import ItemList, pushed, read_sizes
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
@@ -20,12 +22,15 @@ if TYPE_CHECKING:
 
 @kernel("EmptyTensorList")
 def empty_tensor_list_kernel(xp: Module, element_shape: Array, max_num_elements: Array) -> Any:
-    return ()
+    sizes = read_sizes(element_shape)
+    if sizes is None and max_num_elements < 0:
+        return ()
+    return ItemList([], sizes, int(max_num_elements))
 
 
 @kernel("TensorListPushBack")
 def tensor_list_push_back_kernel(xp: Module, input_handle: Any, tensor: Array) -> Any:
-    return (input_handle, tensor)
+    return pushed(input_handle, tensor)
 
 
 @kernel("TensorListPopBack")
@@ -34,8 +39,8 @@ def tensor_list_pop_back_kernel(
 ) -> Any:
     if isinstance(input_handle, tuple) and input_handle:
         return input_handle
-    if input_handle and input_handle.items[-1] is not None:
-        return tuple(input_handle)
+    if input_handle:
+        return popped(xp, input_handle, element_shape, element_dtype)
     shape = tuple(np.asarray(element_shape).reshape(-1).tolist())
     if element_dtype.kind == "x":
         return (), ()

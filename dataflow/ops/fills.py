@@ -136,7 +136,8 @@ def zeros_like(
     with op_scope(name, "zeros_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
         wanted = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        if optimize and tensor.dims is not None and None not in tensor.dims:
+        is_known = tensor.dims is not None and None not in tensor.dims
+        if optimize and is_known and wanted.kind != "x":  # a list of tensors has more to it
             return zeros(tensor.dims, wanted, name=scope)
         if wanted is not tensor.dtype.base_dtype:
             return zeros(shape_of(tensor, None, None, optimize), wanted, name=scope)

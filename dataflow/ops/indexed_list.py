@@ -12,25 +12,24 @@ from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.segment import unsorted_segment_sum
 from dataflow.ops.sequences import unique
 from dataflow.ops.shape import shape
-from dataflow.ops.static_value import static_dims
-from dataflow.ops.tensor_list import zero_value
-from dataflow.shapes import Dims
+from dataflow.ops.tensor_list import dims_in, element_dims_of, element_dtype_of, zero_value
+from dataflow.shapes import Dims, compatible, merge
 
 _SHAPE_TYPES = frozenset({dtypes.int32, dtypes.int64})
 
 
-def _element_dims(element_shape: Tensor) -> Dims:
-    """The dims that a shape tensor names: a scalar -1 stands for any rank."""
-    return None if element_shape.dims == () else static_dims(element_shape)
+def _item_dims(handle: Tensor, element_shape: Tensor) -> Dims:
+    """What the list and the op say of the shape; `ValueError` where they differ."""
+    return merge(element_dims_of(handle), dims_in(element_shape))
 
 
-def _joined_dims(number: int | None, element_shape: Tensor) -> Dims:
-    dims = _element_dims(element_shape)
+def _joined_dims(number: int | None, handle: Tensor, element_shape: Tensor) -> Dims:
+    dims = _item_dims(handle, element_shape)
     return None if dims is None else (number, *dims)
 
 
@@ -91,7 +90,7 @@ def tensor_list_stack_op(
     `InvalidArgumentError` where ``num_elements`` is given and the list has another number, or where the
     elements have different shapes.
     """
-    return _joined_dims(num_elements if num_elements >= 0 else None, element_shape)
+    return _joined_dims(num_elements if num_elements >= 0 else None, input_handle, element_shape)
 
 
 @define_op(
@@ -107,7 +106,7 @@ def tensor_list_get_item_op(
     Shape: ``element_shape``. Gradient: a list in which this element alone is set. Raises
     `InvalidArgumentError` for an index outside of the list.
     """
-    return () if element_dtype.kind == "x" else _element_dims(element_shape)
+    return () if element_dtype.kind == "x" else _item_dims(input_handle, element_shape)
 
 
 @define_op(
@@ -125,8 +124,10 @@ def tensor_list_set_item_op(
     """The list with ``item`` as its element ``index``; the input list stays as it was.
 
     Shape: scalar, of dtype variant. Gradient: of the item, the element of the gradient; of the list, the
-    others. Raises `InvalidArgumentError` for an index outside of the list, unless it may grow.
+    others. Raises `InvalidArgumentError` for an index outside of the list, unless it may grow, and
+    `ValueError` for an item that has not the shape of the list's elements.
     """
+    merge(element_dims_of(input_handle), item.dims)
     return ()
 
 
@@ -157,7 +158,7 @@ def tensor_list_gather_op(
     `InvalidArgumentError` for an index outside of the list.
     """
     count = indices.dims[0] if indices.dims is not None and len(indices.dims) == 1 else None
-    return _joined_dims(count, element_shape)
+    return _joined_dims(count, input_handle, element_shape)
 
 
 @define_op(
@@ -178,6 +179,19 @@ def tensor_list_scatter_op(
 
 
 @define_op(
+    "TensorListScatterIntoExistingList",
+    "input_handle: variant, tensor: element_dtype, indices: int32 -> output_handle: variant",
+    host_inputs=("indices",),
+)
+def tensor_list_scatter_into_op(input_handle: Tensor, tensor: Tensor, indices: Tensor) -> Dims:
+    """The list with the parts of ``tensor`` at ``indices``, longer where one is behind its end.
+
+    Shape: scalar, of dtype variant. Gradient: of the parts, gathered from the gradient; of the list, the others.
+    """
+    return ()
+
+
+@define_op(
     "TensorListConcatV2",
     "input_handle: variant, element_shape: shape_type, leading_dims: int64 -> "
     "tensor: element_dtype, lengths: int64",
@@ -193,7 +207,7 @@ def tensor_list_concat_op(
     ``leading_dims`` are the first sizes of elements that are not set. Shapes: [sum of the lengths,
     *element_shape[1:]] and [number of elements]. Gradient: split by the lengths.
     """
-    dims = _element_dims(element_shape)
+    dims = _item_dims(input_handle, element_shape)
     return [None if not dims else (None, *dims[1:]), (None,)]
 
 
@@ -207,9 +221,66 @@ def tensor_list_split_op(tensor: Tensor, element_shape: Tensor, lengths: Tensor)
     """A list of parts of ``tensor`` along its first axis, of the ``lengths``.
 
     Shape: scalar, of dtype variant. Gradient: the gradients of the elements, joined. Raises
-    `InvalidArgumentError` where the lengths do not add up to the first size.
+    `InvalidArgumentError` where the lengths do not add up to the first size, `ValueError` for parts of
+    another shape than ``element_shape``.
     """
+    dims = dims_in(element_shape)
+    if dims is not None and tensor.dims is not None and not element_shape.op.graph.executes_eagerly:
+        merge((None, *tensor.dims[1:]), dims)
     return ()
+
+
+def _check_same_elements(op_type: str, first: Tensor, second: Tensor, dtype: DType) -> None:
+    for handle in (first, second):
+        found = element_dtype_of(handle)
+        if found is not dtype and not handle.op.graph.executes_eagerly:
+            raise ValueError(
+                f"{op_type}: the elements of {handle.name!r} are {found.name}, not {dtype.name}"
+            )
+    dims, others = element_dims_of(first), element_dims_of(second)
+    if not compatible(dims, others):
+        raise ValueError(
+            f"{op_type}: the elements of {first.name!r} have the shape {dims}, those of "
+            f"{second.name!r} the shape {others}"
+        )
+
+
+@define_op(
+    "TensorListConcatLists",
+    "input_a: variant, input_b: variant -> output: variant",
+)
+def tensor_list_concat_lists_op(input_a: Tensor, input_b: Tensor, *, element_dtype: DType) -> Dims:
+    """Each list of one tensor, and behind its elements those of the list at the same place of the other.
+
+    Shape: that of both. Raises `ValueError` where shapes or elements differ.
+    """
+    _check_same_elements("TensorListConcatLists", input_a, input_b, element_dtype)
+    return merge(input_a.dims, input_b.dims)
+
+
+@define_op(
+    "TensorListPushBackBatch",
+    "input_handles: variant, tensor: element_dtype -> output_handles: variant",
+)
+def tensor_list_push_back_batch_op(input_handles: Tensor, tensor: Tensor) -> Dims:
+    """Each list with a row of ``tensor`` at its end.
+
+    Shape: that of ``input_handles``. Raises `ValueError` for rows of another dtype, or for another number
+    of them.
+    """
+    found, dtype = element_dtype_of(input_handles), tensor.dtype.base_dtype
+    if found is not dtype and not tensor.op.graph.executes_eagerly:
+        raise ValueError(
+            f"the lists have elements of {found.name}, and the rows to push are {dtype.name}"
+        )
+    if tensor.dims is None:
+        return input_handles.dims
+    if not tensor.dims:
+        raise ValueError("a batch to push has an element for each list, got a scalar")
+    return merge(input_handles.dims, tensor.dims[:1])
+
+
+not_differentiable(tensor_list_concat_lists_op, tensor_list_push_back_batch_op)
 
 
 # ---- gradients ----------------------------------------------------------------------------------
@@ -284,6 +355,16 @@ def _scatter_gradient(op: Operation, grad: Tensor) -> list[Any]:
         element_dtype=tensor.dtype.base_dtype,
     )
     return [own, None, None, None]
+
+
+@tensor_list_scatter_into_op.gradient
+def _scatter_into_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    handle, tensor, indices = op.inputs
+    whole = _as_long_as(grad, op.outputs[0])
+    dtype = tensor.dtype.base_dtype
+    own = tensor_list_gather_op(whole, indices, shape(tensor)[1:], element_dtype=dtype)
+    others = tensor_list_scatter_into_op(whole, zero_value(tensor), indices)
+    return [_as_long_as(others, handle), own, None]
 
 
 @tensor_list_concat_op.gradient

@@ -15,7 +15,7 @@ from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.shapes import Dims
+from dataflow.shapes import Dims, merge
 
 empty_tensor_list_op = declare_op(
     "EmptyTensorList",
@@ -37,8 +37,10 @@ empty_tensor_list_op = declare_op(
 def tensor_list_push_back_op(input_handle: Tensor, tensor: Tensor) -> Dims:
     """The list with one more element at its end; the input list stays as it was.
 
+    Raises `ValueError` for an element that has not the shape of the list's.
     Gradient: pops the gradient of the element off the list of gradients.
     """
+    merge(element_dims_of(input_handle), tensor.dims)
     return ()
 
 
@@ -51,10 +53,11 @@ def tensor_list_pop_back_op(
 ) -> list[Dims]:
     """The list without its last element, and that element.
 
-    Shape: that of the element, which is not known statically. ``element_shape`` is what to take
-    for an element that was never set. Gradient: pushes the element's gradient. Raises `InvalidArgumentError` for an empty list and an unknown shape.
+    Shape: that of the element, as far as the list or ``element_shape`` says. ``element_shape`` is what to
+    take for an element that was never set. Gradient: pushes the element's gradient. Raises
+    `InvalidArgumentError` for an empty list and an unknown shape.
     """
-    return [(), None]
+    return [(), element_dims_of(input_handle)]
 
 
 @tensor_list_push_back_op.gradient
@@ -91,6 +94,46 @@ def empty_list(dtype: DType, name: str | None = None) -> Tensor:
     return empty_tensor_list_op(-1, -1, element_dtype=dtype, name=name)  # type: ignore[no-any-return]
 
 
+#: The input of an op on lists whose elements have the shape of those that it makes.
+_HANDED_ON = {
+    "Identity": 0,
+    "Pack": 0,
+    "Unpack": 0,
+    "ZerosLike": 0,
+    "TensorListConcatLists": 0,
+    "TensorListPopBack": 0,
+    "TensorListPushBack": 0,
+    "TensorListPushBackBatch": 0,
+    "TensorListResize": 0,
+    "TensorListSetItem": 0,
+}
+#: The input of an op that begins a list which is the shape of its elements.
+_ELEMENT_SHAPE = {
+    "EmptyTensorList": 0,
+    "TensorListFromTensor": 1,
+    "TensorListReserve": 0,
+    "TensorListScatterV2": 2,
+    "TensorListSplit": 1,
+}
+
+
+def dims_in(element_shape: Tensor) -> Dims:
+    """The dims that a shape tensor names: a scalar -1 stands for any rank."""
+    from dataflow.ops.static_value import static_dims
+
+    return None if element_shape.dims == () else static_dims(element_shape)
+
+
+def element_dims_of(handle: Tensor) -> Dims:
+    """The shape that all elements of a list have, as far as the op that began the list says."""
+    op = handle.op
+    while op.inputs and op.type in _HANDED_ON and handle.value_index == 0:
+        handle = op.inputs[_HANDED_ON[op.type]]
+        op = handle.op
+    place = _ELEMENT_SHAPE.get(op.type)
+    return None if place is None or op.graph.executes_eagerly else dims_in(op.inputs[place])
+
+
 def element_dtype_of(tensor: Tensor) -> DType:
     """The dtype of the elements of a list, found where something was pushed onto it."""
     seen: set[Any] = set()
@@ -101,6 +144,8 @@ def element_dtype_of(tensor: Tensor) -> DType:
         if (current, depth) in seen:
             continue
         seen.add((current, depth))
+        if not op.inputs and op.graph.executes_eagerly:
+            continue  # the tensors that it had are gone
         if op.type == "TensorListPushBack":
             if depth == 0:
                 return op.inputs[1].dtype.base_dtype
@@ -112,12 +157,18 @@ def element_dtype_of(tensor: Tensor) -> DType:
                 return op.attrs["element_dtype"]  # type: ignore[no-any-return]
             else:
                 queue.append((op.inputs[0], depth))
-        elif op.type == "EmptyTensorList":
+        elif op.type in _ELEMENT_SHAPE:
             if depth == 0:
-                return op.attrs["element_dtype"]  # type: ignore[no-any-return]
+                return _dtype_from(op)
         else:
             queue.extend((t, depth) for t in op.inputs if t.dtype.base_dtype is dtypes.variant)
     return dtypes.float32
+
+
+def _dtype_from(op: Operation) -> DType:
+    """The dtype of the elements of the list that an op begins: an attribute, or that of its input."""
+    found = op.attrs.get("element_dtype")
+    return op.inputs[0].dtype.base_dtype if found is None else found
 
 
 def zero_list(tensor: Tensor) -> Tensor:

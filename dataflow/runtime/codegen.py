@@ -18,6 +18,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.printing import describe_tensor
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     from dataflow.runtime.waiting import LoopEnd, Overlap
 
 _ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
-_LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"})
+_LISTS = frozenset(
+    {"EmptyTensorList", "TensorListPushBack", "TensorListPopBack", "TensorListReserve"}
+)
 _BLOCKS = ("if ", "elif ", "else", "while ")
 _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
 #: The types whose arithmetic is faster by a kernel than by Python's operators.
@@ -60,6 +64,11 @@ _RESERVED = frozenset(
         output_allocator.ALLOCATOR,
     }
 )
+
+
+def _is_minus_one(tensor: Tensor) -> bool:
+    """Whether a tensor is the constant by which a list says that it has no limit."""
+    return tensor.op.type == "Const" and np.array_equal(tensor.op.attrs["value"], -1)
 
 
 class Dead:
@@ -171,6 +180,7 @@ class Generator:
         self._fed_names: set[str] = set()
         self._unfed: dict[str, Tensor] = {}
         self._assigned: set[str] = set()
+        self._limits_lists = False
         self._taken_at_once: set[Operation] = set()
         self._checked: dict[str, Operation] = {}  # variables read before the step sets them
         #: Names read by the line that is being written.
@@ -338,11 +348,22 @@ class Generator:
         self.values[op.outputs[0]] = Value(name)
 
     def _emit_list(self, op: Operation) -> bool:
-        """Lists of tensors are pairs (rest, last), written in place; False: the kernel is needed."""
+        """Lists of tensors are pairs (rest, last), written in place; False: the kernel is needed.
+
+        So it is from the first list on whose elements, or whose length, are limited.
+        """
         if op.type == "EmptyTensorList":
-            self.values[op.outputs[0]] = Value("()")
-            return True
-        if any(t in self.values for t in op.outputs):
+            self._limits_lists = self._limits_lists or not all(map(_is_minus_one, op.inputs))
+            if not self._limits_lists:
+                self.values[op.outputs[0]] = Value("()")
+            return not self._limits_lists
+        if op.type == "TensorListReserve":
+            self._limits_lists = True
+        if (
+            self._limits_lists
+            or op.inputs[0].op.type == "Placeholder"
+            or any(t in self.values for t in op.outputs)
+        ):
             return False
         if op.type == "TensorListPushBack":
             name = self.output_name(op.outputs[0])

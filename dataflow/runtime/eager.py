@@ -12,8 +12,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from dataflow.graph import eager
 from dataflow.graph.eager_kinds import hashable, is_handle
 from dataflow.graph.graph import Graph
@@ -94,10 +92,10 @@ class _Runner:
         given: list[Tensor] = []
         placeholders: list[Tensor] = []
         for tensor in inputs:
-            if _is_handle(tensor):
+            if tensor.known_value is None:
                 given.append(_handle_node(tensor))
                 continue
-            dims = (None,) * np.ndim(tensor.known_value)
+            dims = (None,) * len(tensor.dims or ())
             attrs = {"dtype": tensor.dtype.base_dtype, "shape": dims}
             made = graph.make_op(placeholder, graph.unique_name("Placeholder"), [], attrs)
             given.append(made.outputs[0])
@@ -140,7 +138,7 @@ def _is_handle(tensor: Tensor) -> bool:
 def _signature(tensor: Any) -> Any:
     if tensor.handle_node is not None:
         return tensor.handle_node
-    return tensor.dtype, np.ndim(tensor.known_value)
+    return tensor.dtype, len(tensor.dims or ())
 
 
 _runner: _Runner | None = None

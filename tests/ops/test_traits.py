@@ -248,9 +248,11 @@ BY_TYPE = {
     "graph/conversion.py": "Cast",
     # Variables of eager code have names of their own.
     "graph/eager.py": "VarHandleOp",
+    # Lists of tensors are values there, other variants are handles.
+    "graph/eager_kinds.py": "EmptyTensorList",
     # The code generator writes these itself, each in its own way, and others as kernels' calls.
     "runtime/codegen.py": "Assign AssignVariableOp ControlTrigger EmptyTensorList IdentityN TensorListPopBack "
-    "TensorListPushBack",
+    "TensorListPushBack TensorListReserve",
     # How an input's buffer is handed over, for each kernel that can take one.
     "runtime/buffers.py": "AddN Assign AssignVariableOp BiasAdd ReluGrad _Fused",
     # Nodes that rewrites and the placer make: errors and lifetimes are told of what they stand for.

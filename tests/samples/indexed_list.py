@@ -140,6 +140,26 @@ def product_in_both(tf: Any, x: Any) -> Any:
     return item(tf, handle, 0, x) * item(tf, handle, 2, x) + tf.reduce_sum(stack(tf, handle, x), 0)
 
 
+def put_into(tf: Any, x: Any) -> Any:
+    handle = raw(
+        tf,
+        "TensorListScatterIntoExistingList",
+        input_handle=rows(tf, x * x),
+        tensor=x[:2] * 3.0,
+        indices=[2, 4],
+    )
+    return stack(tf, handle, x)
+
+
+def of_batches(tf: Any, x: Any) -> Any:
+    """Two lists in one tensor: joined to the same two in the other order, and a row more for each."""
+    first, second = rows(tf, x), rows(tf, x[:1])
+    ahead, behind = tf.stack([first, second]), tf.stack([second, first])
+    both = raw(tf, "TensorListConcatLists", input_a=ahead, input_b=behind, element_dtype=x.dtype)
+    longer = raw(tf, "TensorListPushBackBatch", input_handles=ahead, tensor=x[1:])
+    return [stack(tf, tf.unstack(both)[1], x), stack(tf, tf.unstack(longer)[1], x)]
+
+
 SAMPLES = [
     Sample(
         "TensorListReserve", with_hole, (ROW,), lambda x: [np.stack([0 * x, 0 * x, x * x]), 0 * x]
@@ -178,5 +198,25 @@ SAMPLES = [
         lambda x: np.stack([x[1], x[2], 0 * x[0], x[0]]) ** 2,
     ),
     Sample("TensorListConcatV2", joined, (X,), lambda x: [x**3, np.array([1, 2])]),
+    Sample(
+        "TensorListScatterIntoExistingList",
+        put_into,
+        (X,),
+        lambda x: np.stack([x[0] ** 2, x[1] ** 2, 3 * x[0], 0 * x[0], 3 * x[1]]),
+    ),
+    Sample(
+        "TensorListConcatLists",
+        of_batches,
+        (X,),
+        lambda x: [np.concatenate([x[:1], x]), x[[0, 2]]],
+        (),
+    ),
+    Sample(
+        "TensorListPushBackBatch",
+        of_batches,
+        (X,),
+        lambda x: [np.concatenate([x[:1], x]), x[[0, 2]]],
+        (),
+    ),
     Sample("TensorListSplit", joined, (X,), lambda x: [x**3, np.array([1, 2])]),
 ]
