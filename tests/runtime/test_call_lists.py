@@ -545,11 +545,61 @@ def builders() -> dict[str, Callable[[Any], Any]]:
         "Max": lambda x: tf.reduce_max(tf.tanh(x), 1, keepdims=True) * x,
         "Min": lambda x: tf.reduce_min(tf.tanh(x), [0, 1]) * x,
         "Prod": lambda x: tf.reduce_prod(tf.tanh(x), 0) * x,
+        "GatherV2": lambda x: tf.gather(tf.tanh(x), [[3, 0], [1, 1]]) * 2.0,
+        "SparseSoftmaxCrossEntropyWithLogits": lambda x: losses_of(tf.tanh(x), [5, 0, 2, 2]),
+        "SoftmaxCrossEntropyWithLogits": lambda x: losses_of(tf.tanh(x), tf.nn.softmax(-x)),
     }
 
 
+def losses_of(logits: Any, labels: Any) -> Any:
+    """The cross entropy of each row, by numbers of classes or their shares, and its gradient."""
+    name = "sparse_softmax_cross_entropy_with_logits"
+    if isinstance(labels, tf.Tensor) and labels.dtype.is_floating:
+        name = "softmax_cross_entropy_with_logits_v2"
+    loss = getattr(tf.nn, name)(labels=labels, logits=logits)
+    return loss[:, None] * 2.0 + tf.gradients(loss, logits)[0]
+
+
+@pytest.mark.parametrize("shape", [(5, 1), (40, 10), (128, 20), (30, 33), (2, 600)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cross_entropies_of_matrices_tall_and_wide(shape: tuple[int, int], dtype: str) -> None:
+    x, y = tf.placeholder(dtype, [None, shape[1]]), tf.placeholder("int64", [None])
+    by_number = losses_of(x * 2.0, y)
+    by_shares = losses_of(x * 2.0, tf.one_hot(y, shape[1], dtype=dtype) * 0.9)
+    feed = {x: normal(*shape).astype(dtype), y: RANDOM.integers(0, shape[1], shape[0])}
+    with tf.Session() as session:
+        first, *others = run_until_lists(session, [by_number, by_shares], feed)
+    for other in others:
+        for a, b in zip(first, other, strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+def test_an_index_out_of_range_is_told_by_the_kernel() -> None:
+    x = tf.placeholder(tf.float32, [None, 6])
+    labels, rows = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
+    table = tf.get_variable("table", [9, 6])
+    picked = tf.gather(table, rows) * 2.0 + tf.tanh(x)
+    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=picked) * 2.0
+    good = {x: normal(4, 6), labels: [0, 5, 2, 2], rows: [8, 0, 1, 1]}
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        value = run_until_lists(session, loss, good)[-1]
+        assert "  # 6 nodes" in source(session, loss, good)
+        for bad, message in (
+            ({labels: [0, 6, 2, 2]}, "label value of 6 which is outside the valid range"),
+            ({labels: [0, -1, 2, 2]}, "label value of -1"),
+            ({rows: [8, 9, 1, 1]}, r"indices\[1\] = 9 is not in \[0, 9\)"),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                session.run(loss, {**good, **bad})
+            assert session.run(loss, good).tobytes() == value.tobytes()
+
+
 #: Writers that have no builder: made by rewrites of larger plans, and aliases of one writer.
-_ELSEWHERE = {"_PackedProduct", "_MatMulSum", "BatchMatMul", "Identity"}
+_ELSEWHERE = {
+    *("_PackedProduct", "_MatMulSum", "BatchMatMul", "Identity"),
+    *("Gather", "ResourceGather"),
+}
 
 
 @pytest.mark.parametrize("op_type", sorted(call_writers.op_types() - _ELSEWHERE))

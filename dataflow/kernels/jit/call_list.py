@@ -7,7 +7,7 @@ addresses: inner loops of NumPy's ufuncs (`ufunc_loops`), BLAS's products, our o
 that only the list itself reads have buffers of their own, whose addresses never change. The addresses of the
 other arrays are filled in for each call, from the array objects, whose dtypes and layouts are compared
 with those that the list was written for, as are the contents of small ones that it depends on: where
-something differs, nothing is computed.
+something differs, nothing is computed. A call that finds an index out of range refuses: kernels say what is wrong.
 
 The functions are those that the kernels call, in the same order, so results have the same bits.
 """
@@ -25,7 +25,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import PLAIN, ROW_MAJOR, TRANSPOSED, product_functions
-from dataflow.kernels.jit.call_list_code import AXES, FIELDS, OPERANDS, code, conversion
+from dataflow.kernels.jit.call_list_code import AXES, FIELDS, HEAD, OPERANDS, code, conversion
 from dataflow.kernels.jit.compiler import address_of, reach
 from dataflow.kernels.jit.native_ufunc import merged_axes
 
@@ -45,7 +45,7 @@ class Single(NamedTuple):
 class CallList:
     """Calls in machine code. ``run(arrays)`` makes them and says whether it did: all arrays must have the
     layouts of those that the list was written for (and the contents, where it depends on them), and be NumPy's own,
-    no subclass's."""
+    no subclass's. A call may refuse, too, when others have been made: what was given is as it was."""
 
     __slots__ = ("_code", "_kept", "_pack", "_words", "num_calls")
 
@@ -83,6 +83,8 @@ class CallWriter:
         self._starts = [start for start, _, _ in spans]
         self._spans = spans
         self.num_bytes = 0
+        #: A call that cannot be made, as an index is out of range, sets this number to 1 and goes on.
+        self.refused = self.constant(np.zeros((), np.int64))
 
     # ---- memory
 
@@ -269,7 +271,7 @@ class CallWriter:
         tables: list[int] = []
         heads: list[int] = []
         layouts = [field for x in self._arrays for field in self._layout_of(x)]
-        head = 5 + FIELDS * len(self._arrays) + 2 * count
+        head = len(HEAD) + FIELDS * len(self._arrays) + 2 * count
         for function, fields in self._calls:
             heads += (function, 8 * (head + len(tables)))
             for field in fields:
@@ -286,7 +288,8 @@ class CallWriter:
                     tables.append(struct.unpack("q", struct.pack("d", field))[0])
                 else:
                     tables.append(int(field))
-        sizes = [len(self._arrays), count, len(patches), 8 * (head + len(tables)), id(np.ndarray)]
+        numbers = len(self._arrays), count, len(patches), 8 * (head + len(tables))
+        sizes = [*numbers, id(np.ndarray), address_of(self.refused)]
         ends = [v for place, array, offset in patches for v in (8 * place, 8 * array, offset)]
         words = np.array([*sizes, *layouts, *heads, *tables, *ends], np.int64)
         return CallList(words, count, len(self._arrays), self._kept)

@@ -16,6 +16,8 @@ from dataflow.kernels.jit.loop_codegen import DATA_OFFSET
 OPERANDS, AXES = 4, 3
 #: How many words say what an array must be.
 FIELDS = 5
+#: The words before these.
+HEAD = ("arrays", "calls", "patches", "places", "type", "refused")
 #: Where an array object has its rank, the addresses of its lengths and strides, and of its dtype; where any
 #: object has the address of its type.
 _TYPE, _RANK, _LENGTHS, _STRIDES, _DTYPE, _FLAGS = 8, 24, 32, 40, 56, 64
@@ -167,15 +169,16 @@ def _blas(name: str, char: str, choices: int, sizes: int) -> Writer:
 
 
 def _run() -> Writer:
-    """Compares the layouts, fills in the addresses and makes the calls; 1, or 0 where something differs.
+    """Compares the layouts, fills in the addresses and makes the calls; 1, or 0 where something differs, or a call
+    refused.
 
-    The words are (number of arrays, of calls, of addresses to fill in, where those are, the type of arrays), layouts,
-    (function, offset of its table) of each call, the tables, and (offset of a word, of the array's id,
-    what is added) of each address.
+    The words are `HEAD` (number of arrays, of calls, of addresses to fill in, where those are, the type of arrays, the
+    address of a number that calls set when they refuse), layouts, (function, offset of its table) of each call, the
+    tables, and (offset of a word, of the array's id, what is added) of each address.
     """
     w = Writer("i64 @run(ptr %words, ptr %ids)")
-    fields = w.fields("%words", ("arrays", "calls", "patches", "places", "type"))
-    layouts = w.element("i64", "%words", 5)
+    fields = w.fields("%words", HEAD)
+    layouts = w.element("i64", "%words", len(HEAD))
 
     def refuse_unless(condition: str) -> None:
         same = w.name("same")
@@ -242,7 +245,10 @@ def _run() -> Writer:
         w.call(function, ("ptr", w.element("i8", "%words", offset)))
         return 1
 
+    refused = w.pointer(fields["refused"])
+    w.store("i64", 0, refused)
     w.loop(fields["calls"], make)
+    refuse_unless(w.compare("eq", w.load("i64", refused), 0))
     w.leave("i64", 1)
     w.begin("refused")
     w.leave("i64", 0)

@@ -110,30 +110,26 @@ _SOFTMAX = (
     ("RealDiv", (3, 4)),
 )
 _SHARES = {char: RowMapping.of_rows(char, _SOFTMAX, (5,)) for char in "fd"}
-_SOFTMAX_PARTS = {
-    char: RowMapping.of_rows(char, _SOFTMAX, (1, 4, 5), at_once=True) for char in "fd"
-}
+#: Steps and results of `softmax_parts`.
+SOFTMAX_PARTS = _SOFTMAX, (1, 4, 5)
+_SOFTMAX_PARTS = {char: RowMapping.of_rows(char, *SOFTMAX_PARTS, at_once=True) for char in "fd"}
 #: For logits and labels: the sum of the exponentials, softmax less labels, the sum of the labels, and that of the
 #: labels times what the logits are less than their maximum.
-_CROSS_ENTROPY = {
-    char: RowMapping.of_rows(
-        char,
-        (
-            (ROW_MAX, (0,)),
-            ("Sub", (0, 2)),
-            ("Exp", (3,)),
-            (ROW_SUM, (4,)),
-            ("RealDiv", (4, 5)),
-            ("Sub", (6, 1)),
-            (ROW_SUM, (1,)),
-            ("Mul", (3, 1)),
-            (ROW_SUM, (9,)),
-        ),
-        (5, 7, 8, 10),
-        at_once=True,
-    )
-    for char in "fd"
-}
+CROSS_ENTROPY: tuple[Steps, tuple[int, ...]] = (
+    (
+        (ROW_MAX, (0,)),
+        ("Sub", (0, 2)),
+        ("Exp", (3,)),
+        (ROW_SUM, (4,)),
+        ("RealDiv", (4, 5)),
+        ("Sub", (6, 1)),
+        (ROW_SUM, (1,)),
+        ("Mul", (3, 1)),
+        (ROW_SUM, (9,)),
+    ),
+    (5, 7, 8, 10),
+)
+_CROSS_ENTROPY = {char: RowMapping.of_rows(char, *CROSS_ENTROPY, at_once=True) for char in "fd"}
 
 
 def _run(mapping: RowMapping | None, by_row: Sequence[bool], *inputs: Array) -> Any:
