@@ -133,7 +133,11 @@ class Graph:
         that it is built at. ``attrs`` is only read.
         """
         if self._finalized:
-            raise RuntimeError("Graph is finalized and cannot be modified.")
+            raise RuntimeError(
+                "Graph is finalized and cannot be modified. It was to get a new operation, "
+                f"{op_def.type} {name!r}: build it before the graph is finalized (MonitoredTrainingSession, "
+                "Supervisor and g.finalize() do that), and in a loop only run it."
+            )
         self._check_inputs(op_def, name, inputs)
         control_inputs: Any = ()
         if self.control_stack:

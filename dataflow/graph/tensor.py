@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dataflow import shapes
 from dataflow.dtypes import DType
+from dataflow.graph.without_value import WithoutValue
 from dataflow.shapes import Dims, TensorShape
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from dataflow.runtime.base_session import BaseSession
 
 
-class Tensor:
+class Tensor(WithoutValue):
     """A symbolic handle to one output of an `Operation`; it holds no value.
 
     ``dims`` is the static shape as a plain tuple (see `dataflow.shapes`), ``shape`` the same as a

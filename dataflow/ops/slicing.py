@@ -16,6 +16,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
+from dataflow.graph.without_value import missing_attribute
 from dataflow.ops.casts import cast
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.fills import ones_like
@@ -479,7 +480,7 @@ def _assign_to_slice(tensor: Tensor) -> Any:
     while read is not None and read.type in ("Switch", "Enter"):
         read = read.inputs[0].op  # within a branch or a loop the variable's value comes in by these
     if read is None:
-        raise AttributeError(f"'Tensor' object has no attribute 'assign': {tensor.name!r}")
+        raise missing_attribute(tensor, "assign")
     _, *bounds = tensor.op.inputs
     masks = {m: tensor.op.attrs[m] for m in _MASKS}
 
@@ -501,7 +502,7 @@ def _assign_to_slice(tensor: Tensor) -> Any:
 def _eager_assignment(tensor: Tensor) -> Any:
     found = tensor.__dict__.get("slice_of")
     if found is None:
-        raise AttributeError(f"'Tensor' object has no attribute 'assign': {tensor.name!r}")
+        raise missing_attribute(tensor, "assign")
     variable, bounds = found
 
     def assign(value: TensorLike, name: str | None = None) -> Any:

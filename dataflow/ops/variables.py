@@ -18,6 +18,7 @@ from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
+from dataflow.graph.without_value import WithoutValue
 from dataflow.ops import state
 from dataflow.ops.initial_value_counts import count_guards
 from dataflow.ops.variable_replication import (
@@ -120,7 +121,7 @@ class SaveSliceInfo:
         return full + parts
 
 
-class Variable(metaclass=_MadeByCreators):
+class Variable(WithoutValue, metaclass=_MadeByCreators):
     """A tensor that keeps its value between runs, until an op assigns another one.
 
     ``initial_value`` (a tensor, array, number, or a function that makes one) gives shape, dtype

@@ -23,7 +23,7 @@ from dataflow.runtime.cancellation import Cancellation
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.cooperative import gives_turns
 from dataflow.runtime.devices import num_visible_gpus
-from dataflow.runtime.feeds import flatten_feeds
+from dataflow.runtime.feeds import check_is_feed_dict, flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrapper
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.resources import ResourceManager
@@ -172,6 +172,8 @@ class BaseSession:
     ) -> Any:
         """The first run of a combination, and observed runs."""
         self.check_open()
+        if feed_dict is not None:
+            check_is_feed_dict(feed_dict)
         if run_metadata is not None or options is not None:
             from dataflow.runtime.run_options import run_with_options
 

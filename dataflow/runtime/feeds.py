@@ -10,6 +10,7 @@ import numpy as np
 from dataflow import shapes
 from dataflow.formats.object_arrays import object_array
 from dataflow.graph.op_signature import short_repr
+from dataflow.graph.operation import Operation
 from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.xp import device_of, is_device_array, to_host
@@ -27,15 +28,24 @@ def register_feed_expander(base_type: type, function: Callable[[Any, Any], Any])
     _expanders.append((base_type, function))
 
 
+def check_is_feed_dict(feed_dict: Any) -> None:
+    """Raises `TypeError` for what is no dictionary, a second fetch for one."""
+    if isinstance(feed_dict, dict) or hasattr(feed_dict, "items"):
+        return
+    hint = ""
+    if isinstance(feed_dict, (Tensor, Operation)):
+        hint = " To fetch several tensors in one run put them into a list: sess.run([a, b])."
+    raise TypeError(
+        f"feed_dict must be a dictionary from placeholders to values, got {type(feed_dict).__name__}.{hint}"
+    )
+
+
 def flatten_feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, Any]:
     """The feeds by tensor; names and composite keys resolved.
 
     Raises `TypeError` for a key that is not a tensor, `ValueError` for one that may not be fed.
     """
-    if not isinstance(feed_dict, dict) and not hasattr(feed_dict, "items"):
-        raise TypeError(
-            f"feed_dict must be a dictionary from placeholders to values, got {type(feed_dict).__name__}."
-        )
+    check_is_feed_dict(feed_dict)
     result: dict[Tensor, Any] = {}
     for key, value in feed_dict.items():
         pairs = [(key, value)]

@@ -47,6 +47,15 @@ _DATA = """([kind, path]) => {
 }"""
 
 
+# What JupyterLab says of the outputs of cells.
+_JUPYTERLAB = """() => {
+  const style = document.createElement("style");
+  style.textContent = `main dl, main dt, main dd { display: block; }
+    main dl { width: 100%; overflow: hidden; } main dt { font-weight: bold; float: left; width: 20%; }
+    main dd { float: left; width: 80%; margin: 0; }`;
+  document.head.prepend(style);
+}"""
+
 # Nothing is wider than the page, and no text smaller than 11 px.
 _FITS = """(width) => document.documentElement.clientWidth <= width
   && document.documentElement.scrollWidth <= width
@@ -519,4 +528,24 @@ def test_the_explorer_of_the_page_works(kernel_page: KernelPage) -> None:
     wait_for_value(kernel_page, explorer, "rate", 1.0)
     shown.get_by_role("button", name="Check").click()
     kernel_page.page.locator('.df-explorer-challenges li[data-state="right"]').wait_for()
+    explorer.close()
+
+
+def test_numbers_stand_under_their_names_in_jupyterlab_too(kernel_page: KernelPage) -> None:
+    kernel_page.page.evaluate(_JUPYTERLAB)
+    explorer = dataflow_widgets.PipelineExplorer()
+    shown = show(kernel_page, explorer)
+    for pair in shown.locator(".df-numbers > div").all():
+        name, number = pair.locator("dt").bounding_box(), pair.locator("dd").bounding_box()
+        assert name and number
+        assert name["y"] + name["height"] <= number["y"] + 1
+        assert abs(name["x"] - number["x"]) < 1
+    explorer.close()
+
+
+def test_before_the_first_step_a_curve_is_a_point(kernel_page: KernelPage) -> None:
+    explorer = dataflow_widgets.GradientFlowExplorer()
+    show(kernel_page, explorer)
+    loss = kernel_page.page.locator(".df-panel-plot", has_text="Loss")
+    assert loss.locator("g > .df-panel-dots").bounding_box()
     explorer.close()

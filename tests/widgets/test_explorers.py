@@ -261,6 +261,16 @@ def test_the_roof_is_the_lower_of_peak_and_bandwidth() -> None:
     explorer.close()
 
 
+def test_a_peak_that_was_measured_too_low_rises_to_the_quickest_op(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(roofline, "_measured", roofline.Machine(peak=1.0, bandwidth=8e9))
+    explorer = dataflow_widgets.RooflineExplorer(batch=4)
+    best = max(op.flops / op.seconds for op in explorer.ops)
+    assert machine().peak == best and machine().bandwidth == 8e9
+    explorer.close()
+
+
 @pytest.mark.parametrize("delay", [0, 1, 3])
 def test_the_limit_of_stale_gradients_is_where_theory_puts_it(delay: int) -> None:
     limit = stable_rate(delay)

@@ -17,7 +17,7 @@ import pytest
 
 import dataflow as tf
 from dataflow_widgets.graph_view import graph_and_nodes
-from dataflow_widgets.static import layout as layout_module
+from dataflow_widgets.static import control, layout as layout_module
 from dataflow_widgets.static.dot import graph_dot, quoted
 from dataflow_widgets.static.draw import TooLargeError, graph_svg
 from dataflow_widgets.static.html import MAX_PICTURE_CHARS, picture_html
@@ -27,6 +27,7 @@ from dataflow_widgets.static.visible import MOST_BOXES, Visible, scope_of, visib
 from dataflow_widgets.text_description import count_words, describe_nodes
 from tests.widgets import graphs
 
+WIDGETS = Path(control.__file__).parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -300,3 +301,33 @@ def test_words() -> None:
     assert "useless: Mul -> int32 (), from x:0, add_op:0  [pruned]" in text
     assert "pow_op: Pow -> int32 (), from add_op:0, mul_op:0  [fetched, needed]" in text
     assert "... and 5 more" in describe_nodes(nodes, limit=1)
+
+
+def test_loops_and_conditions_say_what_their_nodes_do() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.while_loop(lambda i: i < 10, lambda i: i + 1, [tf.constant(0)], name="count")
+        x = tf.placeholder(tf.float32, [], name="x")
+        tf.cond(x > 0, lambda: x * 2, lambda: -x, name="choose")
+    nodes = graph_and_nodes(graph)[1]
+    svg = graph_svg(nodes)
+    drawn = texts(svg)
+    for words in (
+        "comes in",
+        "first or next",
+        "on or out",
+        "goes out",
+        "once more?",
+        "to one branch",
+    ):
+        assert words in drawn, words
+    assert svg.count(">while loop<") == 1 and svg.count(">two branches<") == 1
+    details = {item.title: item.detail for item in visible(nodes, limit=4).items}
+    assert details["count"].endswith(" ops, while loop")
+    assert details["choose"].endswith(" ops, two branches")
+
+
+def test_the_page_says_the_same_of_loops() -> None:
+    source = (WIDGETS / "shared" / "control.js").read_text(encoding="utf-8")
+    assert dict(re.findall(r'^  (\w+): \["([^"]+)"', source, re.M)) == control.WORDS
+    natures = re.search(r"NATURES = {(.*?)}", (WIDGETS / "shared" / "measure.js").read_text())
+    assert natures and dict(re.findall(r'(\w+): "([^"]+)"', natures[1])) == control.NATURES

@@ -95,7 +95,12 @@ class IteratorResource:
             self.num_taken += 1
             element = next(self.elements, END)
             if element is END:
-                raise OutOfRangeError(None, None, "End of sequence")
+                raise OutOfRangeError(
+                    None,
+                    None,
+                    "End of sequence: the dataset has no more elements. A loop over it ends at "
+                    "tf.errors.OutOfRangeError; dataset.repeat() begins again.",
+                )
             return element
 
 

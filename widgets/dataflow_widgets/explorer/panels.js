@@ -1,6 +1,7 @@
 // The pictures of an explorer.  Each takes the kernel's newest spec as often as it comes; text is text.
 import { QUIET, h, renew, s, unique, write } from "../shared/dom.js";
 import { logTicks, short, ticks } from "../shared/numbers.js";
+import { barLabels, placeLabels, shortened } from "./labels.js";
 
 export const COLORS = ["#1f6fd6", "#d9541e", "#138a4b", "#8a4fd0", "#a37208", "#c2357a", "#0e8f9a", "#7a5c3e"];
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 2"]; // the second cue of a line
@@ -212,18 +213,25 @@ class Plot extends Panel {
     lines.forEach(([, [xs, ys]], i) => {
       let d = "";
       let pen = "M";
+      let count = 0;
       for (let k = 0; k < xs.data.length; k++) {
         const [a, b] = [x(xs.data[k]), Math.min(5000, Math.max(-5000, y(ys.data[k])))];
         if (Number.isFinite(a) && Number.isFinite(b)) {
           d += `${pen}${a.toFixed(1)} ${b.toFixed(1)}`;
           pen = "L";
+          count += 1;
         } else pen = "M";
+      }
+      if (count === 1) { // before the first step: a line of one point cannot be seen
+        const [a, b] = d.slice(1).split(" ").map(Number);
+        inside.push(s("path", { class: "df-panel-dots", d: MARKS[i % MARKS.length](a, b, 3.4), fill: COLORS[i % COLORS.length] }));
       }
       inside.push(s("path", { class: "df-panel-line", d, stroke: COLORS[i % COLORS.length], "stroke-dasharray": DASHES[i % DASHES.length] }));
     });
     for (const [name, at] of Object.entries(spec.rules ?? {})) {
       inside.push(s("path", { class: "df-rule", d: `M${x(at)} ${box.top}V${box.bottom}` }), s("text", { class: "df-axis", x: x(at) + 4, y: box.top + 11 }, name));
     }
+    const [points, labels] = [[], []];
     dots.forEach(([name, [xs, ys]], i) => {
       const k = lines.length + i;
       let d = "";
@@ -231,11 +239,16 @@ class Plot extends Panel {
         const [a, b] = [x(xs.data[j]), y(ys.data[j])];
         if (!Number.isFinite(a) || !Number.isFinite(b)) continue;
         d += MARKS[k % MARKS.length](a, b, 3.4);
-        const label = spec.labels?.[name]?.[j];
-        if (label) inside.push(s("text", { class: "df-axis", x: a > box.right - 90 ? a - 6 : a + 6, y: b - 5, "text-anchor": a > box.right - 90 ? "end" : "start" }, label));
+        points.push([a, b]);
+        const text = spec.labels?.[name]?.[j];
+        if (text) labels.push({ x: a, y: b, text });
       }
       inside.push(s("path", { class: "df-panel-dots", d, fill: COLORS[k % COLORS.length] }));
     });
+    for (const label of placeLabels(labels, points, box)) {
+      if (label.far) inside.push(s("path", { class: "df-label-line", d: `M${label.x} ${label.y}L${label.at[0]} ${label.at[1] - 4}` }));
+      inside.push(s("text", { class: "df-axis df-dot-label", x: label.at[0], y: label.at[1], "text-anchor": label.anchor }, label.text));
+    }
     const legend = rows.flatMap((row, r) => row.map(({ name, at, index }) => s("g", { transform: `translate(${at},${height - 16 * rows.length + 16 * r + 6})` }, index < lines.length ? s("path", { class: "df-panel-line", d: "M0 0H20", stroke: COLORS[index % COLORS.length], "stroke-dasharray": DASHES[index % DASHES.length] }) : s("path", { d: MARKS[index % MARKS.length](10, 0, 3.4), fill: COLORS[index % COLORS.length] }), s("text", { class: "df-axis", x: 25, y: 4 }, name))));
     this.svg(width, height, s("clipPath", { id: this.clip }, s("rect", { x: box.left, y: box.top - 3, width: Math.max(0, box.right - box.left), height: Math.max(0, box.bottom - box.top + 6) })), parts, s("g", { "clip-path": `url(#${this.clip})` }, inside), legend);
   }
@@ -429,7 +442,8 @@ class Bars extends Panel {
     const { spec, width, height } = this;
     const groups = spec.values.data ? [["", spec.values]] : Object.entries(spec.values);
     const rows = groups.length > 1 ? legendRows(groups.map(([name]) => name), width) : [];
-    const box = { left: 52, right: width - 8, top: 22, bottom: height - 26 - 16 * rows.length };
+    const below = barLabels(spec.labels, (width - 60) / Math.max(1, spec.labels.length));
+    const box = { left: 52, right: width - 8, top: 22, bottom: height - 12 - below.high - 16 * rows.length };
     let limits = limitsOf(groups.map(([, v]) => v.data), spec.y_range, spec.log_y);
     if (!spec.y_range) limits = spec.log_y ? [limits[0] / 3, limits[1] * 1.5] : [Math.min(0, limits[0]), Math.max(0, limits[1])];
     const y = axis(limits, spec.log_y, box.bottom, box.top);
@@ -450,10 +464,11 @@ class Bars extends Panel {
       }
       parts.push(s("path", { d, fill: fills.of(g), class: "df-panel-bars" }));
     });
-    const longest = Math.max(...spec.labels.map((label) => String(label).length), 1);
-    const every = Math.max(1, Math.ceil((longest * 7 + 6) / Math.max(1, x(1) - x(0))));
     spec.labels.forEach((label, i) => {
-      if (i % every === 0) parts.push(s("text", { class: "df-axis", x: x(i + 0.5), y: box.bottom + 14, "text-anchor": "middle" }, label));
+      if (i % below.every) return;
+      const place = below.slanted ? { "text-anchor": "end", transform: `translate(${x(i + 0.5) + 3},${box.bottom + 11}) rotate(-35)` } : { "text-anchor": "middle", x: x(i + 0.5), y: box.bottom + 14 };
+      const text = shortened(label, below.most);
+      parts.push(s("text", { class: "df-axis", ...place }, text, text === String(label) ? null : s("title", {}, label)));
     });
     rows.forEach((row, r) => row.forEach(({ name, at, index }) => parts.push(s("rect", { x: at, y: height - 16 * rows.length + 16 * r, width: 12, height: 10, fill: fills.of(index) }), s("text", { class: "df-axis", x: at + 18, y: height - 16 * rows.length + 16 * r + 9 }, name))));
     this.svg(width, height, parts);
@@ -465,7 +480,8 @@ class Tokens extends Panel {
     const { spec, width } = this;
     const [heads, targets, tokens] = spec.weights.shape;
     const dy = 26;
-    const height = Math.max(targets, tokens) * dy + 12 + (heads > 1 ? 18 : 0);
+    const rows = heads > 1 ? legendRows(Array.from({ length: heads }, (_, k) => `head ${k + 1}`), width) : [];
+    const height = Math.max(targets, tokens) * dy + 14 + 16 * rows.length;
     const left = Math.max(60, 12 + 7.2 * Math.max(...spec.targets.map((token) => token.length)));
     const right = width - Math.max(60, 12 + 7.2 * Math.max(...spec.tokens.map((token) => token.length)));
     const chosen = spec.chosen ? spec.chosen[1] : -1;
@@ -483,7 +499,7 @@ class Tokens extends Panel {
       }
     }
     spec.tokens.forEach((token, j) => parts.push(s("text", { class: "df-token", x: right + 8, y: at(j) + 4 }, token)));
-    if (heads > 1) parts.push(...Array.from({ length: heads }, (_, k) => s("g", { transform: `translate(${6 + 84 * k},${height - 8})` }, s("path", { class: "df-panel-line", d: "M0 0H20", stroke: COLORS[k % COLORS.length], "stroke-dasharray": DASHES[k % DASHES.length] }), s("text", { class: "df-axis", x: 25, y: 4 }, `head ${k + 1}`))));
+    rows.forEach((row, r) => row.forEach(({ name, at: left, index }) => parts.push(s("g", { transform: `translate(${left},${height - 16 * rows.length + 16 * r + 8})` }, s("path", { class: "df-panel-line", d: "M0 0H20", stroke: COLORS[index % COLORS.length], "stroke-dasharray": DASHES[index % DASHES.length] }), s("text", { class: "df-axis", x: 25, y: 4 }, name)))));
     if (!spec.chosen) parts.push(...spec.targets.map((token, i) => s("text", { class: "df-token", x: left - 8, y: at(i) + 4, "text-anchor": "end" }, token)));
     this.svg(width, height, parts);
     if (!spec.chosen) return;

@@ -59,6 +59,16 @@ def machine() -> Machine:
     return _measured
 
 
+def _raise_peak(ops: list[MeasuredOp]) -> None:
+    """An op that computed more in a second than the measured peak shows that the peak was measured too low:
+    something else was busy then. (The bandwidth stays: what is faster than memory reads from a cache.)"""
+    global _measured
+    here = machine()
+    best = max((op.flops / op.seconds for op in ops), default=0.0)
+    if best > here.peak:
+        _measured = here._replace(peak=best)
+
+
 def _best(call: Callable[[], Any]) -> float:
     seconds = []
     for _ in range(7):
@@ -192,6 +202,7 @@ class RooflineExplorer(Explorer):
             flops, num_bytes = work_of(op)
             if flops >= 1000:  # less is the time of a call, not of work
                 ops.append(MeasuredOp(op.name, op.type, flops, num_bytes, quickest[op.name]))
+        _raise_peak(ops)
         return ops
 
     def roof(self) -> Machine:
@@ -235,6 +246,7 @@ class RooflineExplorer(Explorer):
                 log_y=True,
                 x_range=(1e-2, 1e3),
                 y_range=(1e-2, max(1e3, roof.peak / 1e9 * 2)),
+                note="An op above the slope has its data in a cache, which is faster than the memory.",
                 wide=True,
             ),
             Bars(

@@ -4,7 +4,7 @@ import { exporters } from "../shared/exports.js";
 import { Inspector } from "../shared/inspector.js";
 import { pictureKeeper } from "../shared/saved_picture.js";
 import { openWhenSent } from "../shared/opening.js";
-import { LEGIBLE } from "../shared/legible.js";
+import { LEGIBLE, estimate } from "../shared/legible.js";
 import { MORPH_MS, morph, seenIn } from "../shared/morph.js";
 import { GraphPane, layoutNote } from "../shared/graph_canvas.js";
 import { Playback } from "../shared/playback.js";
@@ -16,6 +16,7 @@ import { dropStore, storeOf } from "../shared/store.js";
 const MOST_NEARBY = 60;
 const SIDE_PX = 320; // the list of rewrites beside the graphs
 const FRAME_PX = 40; // around each of them
+const LYING = 1.5; // widths of the pane that a graph may take lying
 const STAY_MS = 400; // so long a rewrite is looked at before it is measured
 const PATIENCE_MS = 60000; // the kernel measures when no cell runs
 const NEARBY_FROM = 15; // larger graphs show what a rewrite touches, at first
@@ -114,7 +115,8 @@ class RewriteView {
       ask: (message) => store.question(message),
     });
     const plan = h("details", {}, h("summary", { tabindex: 0, ...QUIET }, "The plan as Python"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }, store.extra.plan ?? ""));
-    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.rule, this.equation, this.saved, this.timed, this.kernel, this.inspector.element, h("h4", {}, "Rewrites and their hits"), this.list, ...this.offers(), plan);
+    const now = h("div", {}, this.rule, this.equation, this.saved, this.timed, this.kernel, this.inspector.element);
+    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, now, h("div", {}, h("h4", {}, "Rewrites and their hits"), this.list, ...this.offers(), plan));
     this.columns = this.panes.map((pane, i) => h("section", { class: "df-column", "aria-label": i ? "after" : "before" }, h("h4", {}, i ? "After" : "Before"), pane.element));
     frame.body.append(h("div", { class: "df-columns" }, this.columns), this.side);
     this.listRules();
@@ -187,7 +189,8 @@ class RewriteView {
     const models = change ? [change.before, change.after] : [history.graphAtStart(), null];
     await Promise.all(this.panes.map((pane, i) => (this.columns[i].hidden ? null : this.fill(pane, models[i], change))));
     if (position !== this.position) return;
-    this.arrange();
+    await this.arrange();
+    if (position !== this.position) return;
     this.move(both && change);
     this.keep();
   }
@@ -216,13 +219,29 @@ class RewriteView {
     }, STAY_MS);
   }
 
-  /** Side by side wherever both graphs fit so; the list of rewrites goes below where it takes their room. */
-  arrange() {
-    const shown = this.panes.filter((pane, i) => !this.columns[i].hidden && pane.layout);
-    const needed = shown.reduce((sum, pane) => sum + pane.layout.width * LEGIBLE + FRAME_PX, 0);
+  /** Side by side wherever both graphs fit so; the list of rewrites goes below where it takes their room. Where they do not fit
+   *  they lie, and stand one above the other, so that both are in sight. */
+  async arrange() {
+    const shown = this.panes.filter((pane, i) => !this.columns[i].hidden);
+    if (!shown.every((pane) => pane.drawing)) return; // another rewrite is being drawn
     const width = this.frame.body.clientWidth;
+    const wide = (direction) => shown.map((pane) => estimate(pane.visible, pane.model, direction, width).width * LEGIBLE + FRAME_PX);
+    const isTurned = this.panes[0].direction === "right";
+    const needed = (isTurned ? wide("down") : shown.map((pane) => pane.layout.width * LEGIBLE + FRAME_PX)).reduce((sum, one) => sum + one, 0);
     const how = needed <= width - SIDE_PX ? "beside" : needed <= width ? "below" : "stacked";
     if (this.frame.body.dataset.arrange !== how) this.frame.body.dataset.arrange = how;
+    const direction = how === "stacked" && shown.length > 1 && Math.max(...wide("right")) <= LYING * width ? "right" : "down";
+    const turned = this.panes.filter((pane) => pane.direction !== direction);
+    for (const pane of turned) pane.direction = direction;
+    await Promise.all(turned.filter((pane) => shown.includes(pane)).map((pane) => this.redraw(pane)));
+  }
+
+  /** Draws a pane from its beginning, with what a rewrite changed in sight. */
+  async redraw(pane) {
+    pane.drawing = null;
+    await pane.update();
+    const [first] = pane.classes.keys();
+    if (first && pane.drawing) pane.reveal(first);
   }
 
   async fill(pane, graph, change) {
@@ -246,7 +265,7 @@ class RewriteView {
       }
     }
     pane.paint();
-    const first = [...pane.classes.keys()][0];
+    const [first] = pane.classes.keys();
     if (first) pane.reveal(first);
   }
 }

@@ -255,26 +255,33 @@ export class GraphPane {
     Object.assign(this.scroller, { scrollLeft, scrollTop });
     this.paint();
     const first = this.layout.nodes.has(this.current) ? this.current : this.readingOrder()[0];
-    if (!before) this.scroller.scrollLeft = this.fullest();
+    if (!before) Object.assign(this.scroller, this.fullest());
     this.setCurrent(first ?? null, Boolean(focused));
     this.options.onlayout?.(result, visible);
   }
 
-  /** How far to the right the upper part of a drawing that is too wide shows most nodes whole; of several places the first. */
+  /** Where a drawing that is larger than the pane begins to be seen: how far to the right its upper part, or how far down the
+   *  left part of one that lies, shows most nodes whole; of several places the first. */
   fullest() {
     const k = this.shownScale();
     const { clientWidth: w, clientHeight: hgt } = this.scroller;
-    const upper = [...this.layout.nodes.values()].sort((a, b) => a.y - b.y);
-    const height = Math.max(hgt, upper.length ? (upper[0].y + upper[0].height / 2) * k : 0); // at least the first node
-    const boxes = upper.filter((at) => (at.y + at.height / 2) * k <= height).map((at) => [(at.x - at.width / 2) * k, (at.x + at.width / 2) * k]);
-    const seenFrom = (x) => boxes.filter(([left, right]) => left >= x && right <= x + w).length;
-    let best = { x: 0, seen: seenFrom(0) };
-    for (const [left] of boxes.sort((a, b) => a[0] - b[0]).slice(0, MOST_PLACES)) {
-      const x = Math.max(0, left - 12);
-      const seen = seenFrom(x);
-      if (seen > best.seen) best = { x, seen };
+    const lies = this.shownDirection === "right";
+    const boxes = [...this.layout.nodes.values()].map((at) => {
+      const [x, y] = [{ from: (at.x - at.width / 2) * k, to: (at.x + at.width / 2) * k }, { from: (at.y - at.height / 2) * k, to: (at.y + at.height / 2) * k }];
+      return lies ? { across: y, along: x } : { across: x, along: y };
+    });
+    const [wide, long] = lies ? [hgt - 40, w] : [w, hgt];
+    boxes.sort((a, b) => a.along.from - b.along.from);
+    const upTo = Math.max(long, boxes[0]?.along.to ?? 0); // at least the first node
+    const seen = boxes.filter(({ along }) => along.to <= upTo).map(({ across }) => across);
+    const seenFrom = (at) => seen.filter(({ from, to }) => from >= at && to <= at + wide).length;
+    let best = { at: 0, seen: seenFrom(0) };
+    for (const { from } of seen.sort((a, b) => a.from - b.from).slice(0, MOST_PLACES)) {
+      const at = Math.max(0, from - 12);
+      const count = seenFrom(at);
+      if (count > best.seen) best = { at, seen: count };
     }
-    return best.x;
+    return lies ? { scrollLeft: 0, scrollTop: best.at } : { scrollLeft: best.at };
   }
 
   /** Shows a layout that was made earlier (a notebook reopened without a kernel). */

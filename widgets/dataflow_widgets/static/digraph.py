@@ -121,7 +121,7 @@ def to_graphviz(
             if scope.rpartition("/")[0] == path:
                 inner = graphviz.Digraph(f"cluster_{i}")
                 inner.attr(
-                    label=graphviz.escape(scope.rpartition("/")[2]),
+                    label=_scope_title(scope, shown.natures.get(scope)),
                     labeljust="l",
                     style="rounded,filled",
                     fillcolor="#1f23280a",
@@ -143,6 +143,11 @@ def to_graphviz(
             weight=str(weight(link)),
         )
     return picture
+
+
+def _scope_title(scope: str, nature: str | None) -> str:
+    title = graphviz.escape(scope.rpartition("/")[2])
+    return f"{title} ({nature})" if nature else title
 
 
 def _write_item(

@@ -22,7 +22,7 @@ _STYLE = (
     "text-anchor:middle}.t{font-weight:600}.d,.e{font-size:10px;fill:#4a4f55}"
     ".e{paint-order:stroke;stroke:#fff;stroke-width:3px}.g{font-size:9px;font-weight:700;"
     "text-anchor:end;paint-order:stroke;stroke:#fff;stroke-width:4px}.s{text-anchor:start;"
-    "font-weight:600;fill:#4a4f55}.l{fill:none;stroke:#8b9199;stroke-width:1.2}.c{stroke-dasharray:"
+    "font-weight:600;fill:#4a4f55;paint-order:stroke;stroke:#fff;stroke-width:3px}.n{font-weight:400}.l{fill:none;stroke:#8b9199;stroke-width:1.2}.c{stroke-dasharray:"
     "2 3}.a{fill:#8b9199}.b{fill:#1f23280a;stroke:#8b9199;stroke-width:.8}"
 )
 COLORS = {
@@ -83,11 +83,9 @@ def _svg(shown: Visible, marks: Mapping[str, Any] | None) -> str:
         f"viewBox='-4 -12 {width:.0f} {height:.0f}'><style>{escape(_STYLE)}</style>"
         f"<rect x='-4' y='-12' width='{width:.0f}' height='{height:.0f}' fill='#fff'/>"
     ]
-    for path, x, y, w, h in shown.boxes:
+    for _, x, y, w, h in shown.boxes:
         out.append(
             f"<rect class='b' x='{x:.0f}' y='{y:.0f}' width='{w:.0f}' height='{h:.0f}' rx='8'/>"
-            f"<text class='s' x='{x + 10:.0f}' y='{y + 15:.0f}'>"
-            f"{svg_text(path.rpartition('/')[2])}</text>"
         )
     states = {item.key: state_of(item, marks) for item in shown.items}
     for link in shown.links:
@@ -100,9 +98,16 @@ def _svg(shown: Visible, marks: Mapping[str, Any] | None) -> str:
             x, y = link.label_at
             out.append(f"<text class='e' x='{x:.0f}' y='{y + 3:.0f}'>{svg_text(link.label)}</text>")
         out.append("</g>")
+    for path, x, y, _, _ in shown.boxes:  # above the edges that pass
+        title = f"{svg_text(path.rpartition('/')[2])}{_nature(shown.natures.get(path))}"
+        out.append(f"<text class='s' x='{x + 10:.0f}' y='{y + 15:.0f}'>{title}</text>")
     for item in shown.items:
         out.append(_box(item, states[item.key]))
     return "".join([*out, "</svg>"])
+
+
+def _nature(words: str | None) -> str:
+    return f"<tspan class='n' dx='6'>{words}</tspan>" if words else ""
 
 
 def svg_text(text: str) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dataflow_widgets.static.control import control_words, nature
+
 PLAIN_LIMIT = 60
 #: More boxes are hard to read, and Graphviz is asked for straight lines then.
 MOST_BOXES = 40
@@ -62,11 +64,12 @@ class Link:
 
 @dataclass
 class Visible:
-    """Boxes, arrows and open scopes (path, x, y, width, height) of one picture."""
+    """Boxes, arrows and open scopes (path, x, y, width, height) of one picture; ``natures`` says of some what they are."""
 
     items: list[Item]
     links: list[Link]
     scopes: list[str]
+    natures: dict[str, str] = field(default_factory=dict)
     boxes: list[tuple[str, float, float, float, float]] = field(default_factory=list)
     width: float = 0.0
     height: float = 0.0
@@ -177,7 +180,12 @@ def visible(
             link.labels[text] = _edge_label(nodes, names, source, slot, whole)
     _label_once(links.values())
     open_scopes = sorted({p for item in items.values() for p in chain(item.scope)})
-    return Visible(list(items.values()), list(links.values()), open_scopes)
+    natures = {
+        path: words
+        for path in open_scopes
+        if (words := nature(nodes[i]["op"] for i in above if _lies_in(i, path, above)))
+    }
+    return Visible(list(items.values()), list(links.values()), open_scopes, natures)
 
 
 def _label_once(links: Iterable[Link]) -> None:
@@ -293,17 +301,28 @@ def _hold(
                 title, detail = detail, ""
             elif not detail and title.rstrip("0123456789").rstrip("_") != node["op"]:
                 detail = node["op"] if title != node["op"] else ""
+            elif not detail:
+                detail = control_words(node, nodes, names)
             items[key] = Item(key, title, detail, kind_of(node), [i], parent)
         holder[i] = key
     for item in items.values():
         if item.kind == "scope":
             count = len(item.members)
             item.detail = f"{count} op" if count == 1 else f"{count} ops"
+            if kind := nature(
+                nodes[i]["op"] for i in item.members if _lies_in(i, item.key[2:], above)
+            ):
+                item.detail += f", {kind}"
         item.title, item.detail = _shorten(item.title, 28), _shorten(item.detail, 30)
         inner = max(text_width(item.title, 12), text_width(item.detail, 10))
         item.width = max(44.0, inner + (34 if item.kind in ("scope", "placeholder") else 24))
         item.height = 38.0 if item.detail else 28.0
     return holder, items
+
+
+def _lies_in(index: int, path: str, above: Mapping[int, list[str]]) -> bool:
+    """Whether a node stands in the scope itself, not in one inside of it."""
+    return above[index][-1:] == [path]
 
 
 def _is_literal(name: str, names: Mapping[str, int]) -> bool:

@@ -12,6 +12,7 @@ import { bytes, seconds } from "../shared/values.js";
 
 const AXIS = 22;
 const MOST_ROWS = 300; // of the table
+const FEW_LANES_PX = 170;
 const time = (us) => seconds(us / 1e6);
 const f = (n) => Number(n.toFixed(1));
 
@@ -102,9 +103,11 @@ class TimelineView {
       saving,
     );
     this.details = h("section", { class: "df-op", "aria-label": "selected op" });
-    const types = this.types.slice(0, 12).map(([type, total, count]) => h("tr", {}, h("td", {}, h("i", { class: "df-swatch", style: `background:${this.hue.get(type)}` }), type), h("td", {}, time(total)), h("td", {}, String(count))));
-    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.details, h("h4", {}, "Time by op type"), h("table", { class: "df-types" }, h("thead", {}, h("tr", {}, ...["type", "time", "ops"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, types)));
+    const types = this.types.slice(0, 12).map(([type, total, count]) => h("tr", {}, h("td", {}, h("div", { class: "df-type" }, h("i", { class: "df-swatch", style: `background:${this.hue.get(type)}` }), h("span", {}, type))), h("td", {}, time(total)), h("td", {}, String(count))));
+    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.details, h("div", {}, h("h4", {}, "Time by op type"), h("table", { class: "df-types" }, h("thead", {}, h("tr", {}, ...["type", "time", "ops"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, types))));
     frame.body.append(this.chart, this.side);
+    // Few lanes leave most of a pane empty: they get its whole width instead, and what is told of them stands below.
+    if (this.stack.height + AXIS < FEW_LANES_PX) frame.body.dataset.arrange = "below";
     frame.element.append(this.table());
   }
 

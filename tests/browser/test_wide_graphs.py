@@ -1,0 +1,124 @@
+"""Pictures that are larger or smaller than their panes: rewrites of wide graphs, the small map, timelines of one lane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dataflow as tf
+from dataflow_widgets import RewritePlayer, Timeline
+from tests.browser.bare_page import BarePage
+from tests.browser.patience import eventually
+from tests.browser.test_explain_widgets import traits
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator
+
+pytestmark = pytest.mark.browser
+
+#: Which way most edges of a drawing lead.
+_LIES = """(pane) => {
+  const lines = [...pane.querySelectorAll('.df-line')].map((line) => line.getBBox());
+  return lines.filter((box) => box.width > box.height).length > lines.length / 2;
+}"""
+#: How many nodes lie under the map of a pane.
+_UNDER_MAP = """(pane) => {
+  const map = pane.querySelector('.df-minimap').getBoundingClientRect();
+  return [...pane.querySelectorAll('.df-shape')].map((shape) => shape.getBoundingClientRect())
+    .filter((box) => box.left < map.right && map.left < box.right && box.top < map.bottom && map.top < box.bottom).length;
+}"""
+
+
+@pytest.fixture
+def bare(chromium: Browser) -> Iterator[BarePage]:
+    page = BarePage(chromium)
+    page.page.set_viewport_size({"width": 1000, "height": 1200})
+    yield page
+    assert page.failures() == [] and page.outside == []
+    page.close()
+
+
+def training_step() -> dict[str, Any]:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 784], name="x")
+        y = tf.placeholder(tf.int64, [None], name="y")
+        hidden = tf.layers.dense(x, 128, tf.nn.relu, name="hidden")
+        logits = tf.layers.dense(hidden, 10, name="logits")
+        loss = tf.losses.sparse_softmax_cross_entropy(y, logits)
+        train = tf.train.AdamOptimizer().minimize(loss)
+        session.run(tf.global_variables_initializer())
+        return traits(RewritePlayer(session, train, [x, y]))
+
+
+def shown(bare: BarePage) -> Locator:
+    bare.show(training_step())
+    bare.page.locator(".df-body[data-arrange=stacked]").wait_for()
+    player = bare.page.locator(".df-rewrite-player")
+    panes = player.locator(".df-pane")
+    eventually(bare.page, lambda: [pane.evaluate(_LIES) for pane in panes.all()], [True, True])
+    return player
+
+
+def test_graphs_too_wide_to_stand_beside_each_other_lie_one_above_the_other(bare: BarePage) -> None:
+    player = shown(bare)
+    boxes = [pane.bounding_box() for pane in player.locator(".df-pane").all()]
+    assert boxes[0] and boxes[1]
+    assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"] + 1
+    whole = player.bounding_box()
+    assert whole and whole["height"] < 1000, "both and the list of rewrites are in sight"
+
+
+def test_a_rewrite_of_a_graph_that_lies_is_in_sight(bare: BarePage) -> None:
+    player = shown(bare)
+    player.get_by_role("button", name="Relu . BiasAdd -> one kernel").click()
+    for side, name in (("before", ".df-goes"), ("after", ".df-comes")):
+        column = player.locator(f".df-column[aria-label={side}]")
+        changed, scroller = column.locator(name).first, column.locator(".df-scroller")
+        changed.wait_for()
+
+        def is_seen(changed: Locator = changed, pane: Locator = scroller) -> bool:
+            one, box = changed.bounding_box(), pane.bounding_box()
+            if not one or not box:
+                return False  # it is being drawn anew
+            return box["y"] - 1 <= one["y"] and one["y"] + one["height"] <= box["y"] + box["height"]
+
+        eventually(bare.page, is_seen, True)
+
+
+def test_the_map_takes_the_corner_where_it_hides_least(bare: BarePage) -> None:
+    player = shown(bare)
+    panes = player.locator(".df-pane", has=bare.page.locator(".df-minimap:not([hidden])"))
+    panes.first.wait_for()
+    for pane in panes.all():
+        eventually(bare.page, lambda pane=pane: pane.evaluate(_UNDER_MAP), 0)
+    corner = panes.first.locator(".df-minimap")
+    # Under the pointer it stays where it is, whatever comes into sight.
+    box = corner.locator("svg").bounding_box()
+    assert box
+    before = corner.get_attribute("data-corner")
+    bare.page.mouse.click(box["x"] + box["width"] - 2, box["y"] + box["height"] - 2)
+    assert corner.get_attribute("data-corner") == before
+
+
+def test_a_timeline_of_one_lane_has_the_whole_width(bare: BarePage) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        logits = tf.layers.dense(tf.ones([4, 8]), 3, name="logits")
+        loss = tf.losses.sparse_softmax_cross_entropy(tf.constant([0, 1, 2, 0]), logits)
+        session.run(tf.global_variables_initializer())
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(loss, options=options, run_metadata=metadata)
+        bare.show(traits(Timeline(metadata)))
+    lane = bare.page.locator(".df-flame").bounding_box()
+    side = bare.page.locator(".df-timeline .df-side").bounding_box()
+    whole = bare.page.locator(".df-timeline").bounding_box()
+    assert lane and side and whole
+    assert lane["width"] > 0.95 * whole["width"] and side["y"] >= lane["y"] + lane["height"] - 1
+    # A color stands beside its type, however long that is.
+    for row in bare.page.locator(".df-type").all():
+        color, name = row.locator("i").bounding_box(), row.locator("span").bounding_box()
+        assert color and name
+        assert name["y"] <= color["y"] + color["height"] / 2 <= name["y"] + name["height"]
+        assert color["x"] + color["width"] <= name["x"] + 1
