@@ -20,6 +20,6 @@ def split_address(address: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or int(port) > 65535:
         raise AddressError(
-            None, None, f"{address!r} is no address of a task; needed is 'host:port', with a port."
+            None, None, f"{address!r} is not a task's address: it must be 'host:port', with a port."
         )
     return host.strip("[]"), int(port)

@@ -31,7 +31,7 @@ class ClusterSpec(ClusterPicture):
                 raise TypeError(f"ClusterSpec: a job's name must be text, got {job!r}.")
             if not (job[0].isalpha() and all(c.isalnum() or c in "_-" for c in job)):
                 raise ValueError(
-                    f"ClusterSpec: the job name {job!r} cannot stand in a device name; needed are "
+                    f"ClusterSpec: the job name {job!r} cannot be part of a device name; use "
                     "letters, digits, '_' or '-', beginning with a letter."
                 )
             self._jobs[job] = _tasks_of(job, tasks)
@@ -47,8 +47,8 @@ class ClusterSpec(ClusterPicture):
             other = task_at.setdefault((host.lower(), port), task)
             if port and other != task:
                 raise ValueError(
-                    f"ClusterSpec: {other} and {task} have one address, {address!r}; needed is "
-                    "one for each task. Give one of them another port."
+                    f"ClusterSpec: {other} and {task} have the same address, {address!r}; each task "
+                    "needs one of its own. Give one of them another port."
                 )
 
     @property
@@ -160,7 +160,7 @@ def _items_of(cluster: Any) -> Iterable[tuple[Any, Any]]:
 
         return list(from_cluster_def(cluster).items())
     raise TypeError(
-        f"ClusterSpec: got {type(cluster).__name__} {cluster!r}; needed is a mapping from job "
+        f"ClusterSpec: got {type(cluster).__name__} {cluster!r}; expected a mapping from job "
         "names to lists of 'host:port' (or to {index: 'host:port'}), a ClusterSpec or a ClusterDef."
     )
 

@@ -83,7 +83,7 @@ def kernel(
     """
     if op_type not in _op_types:
         raise ValueError(
-            f"{op_type} is no op of yours; define it first, with tf.extend.define_op({op_type!r}, ...)."
+            f"{op_type} is not an op that you defined: define it first, with tf.extend.define_op({op_type!r}, ...)."
         )
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,7 +109,7 @@ def rewrite(*op_types: str) -> Callable[[Rule], Rule]:
         raise ValueError('give the op types to look at: @tf.extend.rewrite("Mul").')
     for op_type in op_types:
         if not _is_known(op_type):
-            raise ValueError(f"there is no op type {op_type!r}; tensor.op.type tells it.")
+            raise ValueError(f"there is no op type {op_type!r}; see tensor.op.type.")
 
     def register(rule: Rule) -> Rule:
         if rule.__name__ in _rules:

@@ -21,7 +21,9 @@ class Module(AutoTrackable):
         if name is None:
             name = snake_case(type(self).__name__)
         if not name.isidentifier():
-            raise ValueError(f"{name!r} is not a valid module name: needed is a Python identifier.")
+            raise ValueError(
+                f"{name!r} is not a valid module name: it must be a Python identifier."
+            )
         self._name = name
         with default_graph().name_scope(name) as scope:
             self._scope = scope

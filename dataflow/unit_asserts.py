@@ -192,7 +192,9 @@ class UnitAsserts(unittest.TestCase):
         rest = iter(container)
         for item in subsequence:
             if item not in rest:
-                self._failed(msg, f"{subsequence!r} is no subsequence of {container!r}: {item!r}")
+                self._failed(
+                    msg, f"{subsequence!r} is not a subsequence of {container!r}: {item!r}"
+                )
 
     def assertContainsExactSubsequence(
         self, container: Any, subsequence: Any, msg: Any = None

@@ -211,7 +211,7 @@ def data_folder() -> Path:
     folder = os.environ.get(DATA_VARIABLE)
     if not folder:
         pytest.skip(f"no real data here: set {DATA_VARIABLE} to the folder that holds it")
-    assert Path(folder).is_dir(), f"{DATA_VARIABLE}={folder} is no folder"
+    assert Path(folder).is_dir(), f"{DATA_VARIABLE}={folder} is not a folder"
     return Path(folder)
 
 

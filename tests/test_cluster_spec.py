@@ -52,8 +52,8 @@ def test_equality_copies_and_truth():
         ({"ps": "a:1"}, TypeError, "tasks of job 'ps'.*got str"),
         ({"ps": [3]}, TypeError, "/job:ps/task:0 must be text"),
         ({"ps": {"0": "a:1"}}, TypeError, "index of job 'ps'.*'0'"),
-        ({"ps": ["a:b"]}, ValueError, "/job:ps/task:0: 'a:b' is no address"),
-        ({"ps": ["a:99999"]}, ValueError, "'a:99999' is no address"),
+        ({"ps": ["a:b"]}, ValueError, "/job:ps/task:0: 'a:b' is not a task's address"),
+        ({"ps": ["a:99999"]}, ValueError, "'a:99999' is not a task's address"),
         ({"p s": ["a:1"]}, ValueError, "job name 'p s'"),
         ({3: ["a:1"]}, TypeError, "name must be text, got 3"),
     ],
@@ -128,7 +128,9 @@ def test_empty_cluster_def():
     ],
 )
 def test_two_tasks_with_one_address_are_refused(jobs, first, second):
-    with pytest.raises(ValueError, match=f"{first} and {second} have one address.*another port"):
+    with pytest.raises(
+        ValueError, match=f"{first} and {second} have the same address.*another port"
+    ):
         tf.train.ClusterSpec(jobs)
 
 
@@ -137,5 +139,5 @@ def test_one_spec_twice_and_free_ports_are_no_conflict():
     spec = tf.train.ClusterSpec(jobs)
     assert tf.train.ClusterSpec(spec).merge(jobs) == spec
     assert tf.train.ClusterSpec({"worker": ["127.0.0.1:0", "127.0.0.1:0"]}).num_tasks("worker") == 2
-    with pytest.raises(ValueError, match="have one address"):
+    with pytest.raises(ValueError, match="have the same address"):
         spec.merge({"evaluator": ["h:2"]})

@@ -47,9 +47,9 @@ def test_a_handle_is_fed_as_its_value():
 def test_hosts_without_ports_are_addresses_of_a_spec_but_not_of_a_server():
     spec = tf.train.ClusterSpec({"ps": ["a"], "worker": ["b", "c:3"]})
     assert spec.as_dict() == {"ps": ["a"], "worker": ["b", "c:3"]}
-    with pytest.raises(ValueError, match="needed is 'host:port'"):
+    with pytest.raises(ValueError, match="it must be 'host:port'"):
         tf.train.ClusterSpec({"ps": ["a:b"]})
-    with pytest.raises(ValueError, match="needed is 'host:port'"):
+    with pytest.raises(ValueError, match="it must be 'host:port'"):
         tf.train.Server(spec, "ps", 0)
 
 
@@ -63,7 +63,10 @@ def test_equal_by_identity_is_no_check():
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="more than the 2 elements"):
         tf.batch_to_space(tf.ones([4, 1, 1, 1]), [[3, 0], [0, 0]], 2)
-    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="no handle"):
+    with (
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="not the handle"),
+    ):
         session.partial_run("nothing", tf.constant(1))
     with pytest.raises(ValueError, match="a dict is compared with a dict only"):
         tf.test.TestCase().assertAllClose({"a": 1.0}, [1.0])

@@ -58,7 +58,7 @@ def to_graph(
         )
     function, owner = function_of(python_function)
     if function is None:
-        raise ConversionError(f"{entity!r} is no function with Python source.")
+        raise ConversionError(f"{entity!r} is not a function with Python source.")
     if is_left_alone(function):
         return entity
     made = converted(function, operators(recursive))
@@ -117,7 +117,7 @@ def to_code(
     """
     function, _ = function_of(getattr(entity, "python_function", entity))
     if function is None or isinstance(entity, type):
-        raise ConversionError(f"{entity!r} is no function with Python source.")
+        raise ConversionError(f"{entity!r} is not a function with Python source.")
     text = ast.unparse(ast.fix_missing_locations(rewritten_tree(function)))
     lines = []
     for line in textwrap.dedent(text).splitlines():

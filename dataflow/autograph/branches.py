@@ -116,8 +116,8 @@ def _second(site: Site, results: list[tuple[Any, ...]], needed: list[int]) -> Pa
         unlike = difference(results[0][n], results[1][n]) if n in needed else ""
         if unlike:
             raise TypeError(
-                f"line {site.line}: {shown} has values in the two branches that do not fit each "
-                f"other, and the condition is a tensor: {unlike}."
+                f"line {site.line}: {shown} has incompatible values in the two branches, and "
+                f"the condition is a tensor: {unlike}."
             )
     return Packed([results[1][n] for n in needed])
 

@@ -120,7 +120,7 @@ def rewritten_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     *outer, _ = function.__qualname__.split(".")
     owner = outer[-1] if outer and outer[-1] != "<locals>" else ""
     if not can_be_converted(function):
-        raise ConversionError(f"{function.__qualname__}() is a generator, or of a library.")
+        raise ConversionError(f"{function.__qualname__}() is a generator, or belongs to a library.")
     tree = tree_of(code)
     try:
         if isinstance(tree, ast.Lambda):

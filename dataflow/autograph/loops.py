@@ -224,11 +224,13 @@ class _TensorLoop:
         for n, old in zip(self._needed, start.values, strict=True):
             name = self.site.names[n]
             if isinstance(state[n], Undefined):
-                raise ValueError(f"line {self.site.line}: {name!r} has no value after a round.")
+                raise ValueError(
+                    f"line {self.site.line}: {name!r} has no value after an iteration."
+                )
             unlike = difference(old, state[n])
             if unlike:
                 raise TypeError(
-                    f"line {self.site.line}: {name!r} does not keep its kind in the loop, which "
+                    f"line {self.site.line}: {name!r} changes its type in the loop, which "
                     f"depends on a tensor: {unlike}."
                 )
         results = Packed([state[n] for n in self._needed]).tensors(tensors)

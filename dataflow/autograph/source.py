@@ -53,7 +53,7 @@ def tree_of(code: CodeType) -> ast.FunctionDef | ast.Lambda:
     found = list(_candidates(tree, code))
     if not found:
         raise ConversionError(
-            f"the source of {code.co_name}() is not to be had: {code.co_filename}:{code.co_firstlineno} "
+            f"the source of {code.co_name}() is not available: {code.co_filename}:{code.co_firstlineno} "
             "does not hold it. Write the function in a file, or in a notebook's cell."
         )
     return min(found, key=_extent)

@@ -139,7 +139,7 @@ def difference(a: Any, b: Any) -> str:
         if carried[0] != carried[1]:
             return f"one is {_kind(x)} and the other {_kind(y)}"
         if not carried[0] and x is not y:
-            return f"{_kind(x)} is no tensor, and the two are not the same"
+            return f"{_kind(x)} is not a tensor, and the two are not the same"
     return ""
 
 

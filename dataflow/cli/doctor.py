@@ -292,7 +292,7 @@ def check_data() -> Finding:
         return Finding("Data folder", "optional", "DATAFLOW_DATA is not set", advice)
     path = Path(folder)
     if not path.is_dir():
-        return Finding("Data folder", "problem", f"DATAFLOW_DATA={folder} is no folder", advice)
+        return Finding("Data folder", "problem", f"DATAFLOW_DATA={folder} is not a folder", advice)
     try:
         names = sorted(child.name for child in path.iterdir() if child.is_dir())
     except OSError as error:

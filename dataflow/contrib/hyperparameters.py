@@ -102,7 +102,7 @@ class HParams:
         if hparam_def is not None:
             # TensorFlow asserts it, and programs ask for the same class.
             if type(hparam_def).__name__ != "HParamDef":
-                raise AssertionError(f"hparam_def is no message HParamDef, but {hparam_def!r}")
+                raise AssertionError(f"hparam_def must be an HParamDef message, got {hparam_def!r}")
             kwargs = dict(values_of(hparam_def))
         for name, value in kwargs.items():
             self.add_hparam(name, value)

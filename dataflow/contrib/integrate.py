@@ -151,7 +151,7 @@ def odeint(
         raise ValueError(f"method {method!r} is not known: use 'dopri5', or odeint_fixed.")
     unknown = set(options or {}) - set(_OPTIONS)
     if unknown:
-        raise ValueError(f"unknown options: {sorted(unknown)}; there are {sorted(_OPTIONS)}")
+        raise ValueError(f"unknown options: {sorted(unknown)}; choose from {sorted(_OPTIONS)}")
     with name_scope(name, "odeint", [y0, t]):
         y0, t = _checked(y0, t)
         solver = _Adaptive(func, t, rtol, atol, {**_OPTIONS, **(options or {})})

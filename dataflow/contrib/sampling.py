@@ -163,7 +163,11 @@ def stratified_sample(
             _check_probabilities(given, wanted)
         values, labels, (given, wanted) = _verify_input(values, labels, [given, wanted])
         never = math.logical_or(math.not_equal(given, 0), math.equal(wanted, 0))
-        message = ["a class that never comes is wanted: init_probs, target_probs", given, wanted]
+        message = [
+            "target_probs asks for a class that init_probs never gives: init_probs, target_probs",
+            given,
+            wanted,
+        ]
         given = with_dependencies([Assert(math.reduce_all(never), message)], given)
         accepted = _acceptance(given, wanted)
         *values, label = _one_by_one([*values, labels], queue_capacity, threads_per_queue)
@@ -222,7 +226,7 @@ def _check_probabilities(given: Tensor, wanted: Tensor) -> None:
     known = [static_value(given), static_value(wanted)]
     if known[0] is not None and known[1] is not None and ((known[0] == 0) & (known[1] != 0)).any():
         raise ValueError(
-            f"a class that never comes is wanted: init_probs {known[0]}, target_probs {known[1]}"
+            f"target_probs asks for a class that init_probs never gives: init_probs {known[0]}, target_probs {known[1]}"
         )
 
 

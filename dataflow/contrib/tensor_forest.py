@@ -52,7 +52,7 @@ _DEFAULTS: dict[str, Any] = {
     "regression": False,
     "base_random_seed": 0,
 }
-#: What is not here, and the one value that may be given.
+#: What is not supported, and the one value that may be given.
 _FIXED = {
     "regression": False,
     "split_finish_name": "basic",
@@ -82,14 +82,14 @@ class ForestHParams:
     def fill(self) -> ForestHParams:
         """Sets what follows from the others, and returns itself.
 
-        Raises `AttributeError` without ``num_classes`` or ``num_features``, `ValueError` for what is not here:
+        Raises `AttributeError` without ``num_classes`` or ``num_features``, `ValueError` for what is not supported:
         regression, other ways to finish and prune splits.
         """
         for name, value in _FIXED.items():
             if getattr(self, name) != value:
                 raise ValueError(
-                    f"ForestHParams: {name}={getattr(self, name)!r} is not here, {value!r} is. Trees for "
-                    "numbers are tf.estimator.BoostedTreesRegressor's."
+                    f"ForestHParams: {name}={getattr(self, name)!r} is not supported, only {value!r} "
+                    "is. For regression use tf.estimator.BoostedTreesRegressor."
                 )
         self.num_outputs = 1
         self.num_output_columns = self.num_classes + 1

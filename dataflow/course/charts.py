@@ -97,7 +97,7 @@ class Axes:
         y = _numbers(given[-1])
         x = _numbers(given[0]) if len(given) == 2 else np.arange(len(y), dtype=np.float64)
         if len(x) != len(y):
-            raise ValueError(f"plot needs x and y of one length; got {len(x)} and {len(y)}")
+            raise ValueError(f"plot needs x and y of the same length; got {len(x)} and {len(y)}")
         wanted, marker, line = _format(style)
         if linestyle is not None:
             line = linestyle
@@ -214,7 +214,7 @@ class Axes:
     def axis(self, what: str) -> None:
         """``axis("off")`` leaves the axes out."""
         if what != "off":
-            raise ValueError(f'axis("off") is all there is; got {what!r}')
+            raise ValueError(f'only axis("off") is supported; got {what!r}')
         self.is_off = True
 
     def set(self, **options: Any) -> None:
@@ -222,14 +222,16 @@ class Axes:
         for name, value in options.items():
             if name in ("xscale", "yscale"):
                 if value not in ("linear", "log"):
-                    raise ValueError(f"{name} is 'linear' or 'log'; got {value!r}")
+                    raise ValueError(f"{name} must be 'linear' or 'log'; got {value!r}")
                 self.scales[name[0]] = value
             elif name in ("xlim", "ylim"):
                 self._limit(name[0], *value)
             elif name in ("xlabel", "ylabel", "title"):
                 self.labels[name] = str(value)
             else:
-                raise TypeError(f"set knows labels, limits and scales of x and y; got {name!r}")
+                raise TypeError(
+                    f"set() takes the labels, limits and scales of x and y; got {name!r}"
+                )
 
     def set_title(self, text: Any) -> None:
         """Words above the chart."""

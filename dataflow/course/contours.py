@@ -14,7 +14,7 @@ def contour_line(
     """
     if z.ndim != 2 or x.shape != z.shape or y.shape != z.shape:
         raise ValueError(
-            f"x, y and z are of one shape [rows, columns]; got {x.shape}, {y.shape}, {z.shape}"
+            f"x, y and z must have the same shape [rows, columns]; got {x.shape}, {y.shape}, {z.shape}"
         )
     points = []
     for i in range(z.shape[0] - 1):

@@ -166,7 +166,7 @@ def _inferred(
             break
         if len(row) != width:
             raise ValueError(
-                f"Problem inferring types: CSV row {row} has {len(row)} fields, of {width} expected."
+                f"Problem inferring types: CSV row {row} has {len(row)} fields, expected {width}."
             )
         found = [_dtype_of(row[c], na_value, d) for c, d in zip(columns, found, strict=True)]
     return ["" if d is dtypes.string else np.zeros((), d.as_numpy_dtype) for d in found]
@@ -178,7 +178,7 @@ def _selected(select_columns: Sequence[Any], names: Sequence[str]) -> list[int]:
     for column in select_columns:
         if isinstance(column, str):
             if column not in names:
-                raise ValueError(f"Value {column!r} of select_columns is none of {list(names)}.")
+                raise ValueError(f"Value {column!r} of select_columns is not one of {list(names)}.")
             column = names.index(column)
         if not 0 <= column < len(names):
             raise ValueError(f"select_columns has {column}, and there are {len(names)} columns.")

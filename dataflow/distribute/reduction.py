@@ -29,7 +29,9 @@ def checked(reduce_op: Any) -> ReduceOp:
     if isinstance(reduce_op, str):
         reduce_op = ReduceOp.__members__.get(reduce_op.upper(), reduce_op)
     if not isinstance(reduce_op, ReduceOp):
-        raise ValueError(f"reduce_op is tf.distribute.ReduceOp.SUM or MEAN, got {reduce_op!r}.")
+        raise ValueError(
+            f"reduce_op must be tf.distribute.ReduceOp.SUM or MEAN, got {reduce_op!r}."
+        )
     return reduce_op
 
 

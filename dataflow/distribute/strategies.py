@@ -15,7 +15,9 @@ from dataflow.distribute.strategy import (
 
 def _checked_devices(devices: Any) -> list[str]:
     if isinstance(devices, str):
-        raise ValueError(f"devices is a list of device names such as ['/cpu:0'], got {devices!r}.")
+        raise ValueError(
+            f"devices must be a list of device names such as ['/cpu:0'], got {devices!r}."
+        )
     names = [canonical(d) for d in devices]
     if len(set(names)) != len(names):
         raise ValueError(f"Expected unique device names, got {names}.")

@@ -64,7 +64,7 @@ def assign_moving_mean_variance(
     dtype = mean_var.dtype.base_dtype
     if not dtype.is_floating or variance_var.dtype.base_dtype is not dtype:
         raise TypeError(
-            "mean_var and variance_var must have one float dtype, got "
+            "mean_var and variance_var must have the same float dtype, got "
             f"{dtype.name} and {variance_var.dtype.base_dtype.name}."
         )
     with name_scope(name, "assign_moving_mean_variance", [mean_var, variance_var, value]):

@@ -172,7 +172,7 @@ def export_estimator(
     unknown = sorted(set(receiver_fns) - set(_TAGS))
     if unknown or not receiver_fns:
         raise ValueError(
-            f"No valid modes for exporting found. Got {sorted(receiver_fns)}, needed are keys of "
+            f"No valid modes for exporting found. Got {sorted(receiver_fns)}, expected keys of "
             f"tf.estimator.ModeKeys: {sorted(_TAGS)}."
         )
     folder = _timestamped(local_path(export_dir_base))

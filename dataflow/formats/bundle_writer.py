@@ -153,7 +153,7 @@ def _texts(name: str, array: Any) -> tuple[bytes, int]:
     items = [t.encode() if isinstance(t, str) else t for t in array.ravel().tolist()]
     wrong = [t for t in items if not isinstance(t, bytes)]
     if wrong:
-        raise TypeError(f"{name!r} holds {wrong[0]!r}; needed are numbers, or texts only.")
+        raise TypeError(f"{name!r} holds {wrong[0]!r}; it must hold numbers, or strings only.")
     crc = 0
     for item in items:
         crc = crc32c(len(item).to_bytes(4, "little"), crc)

@@ -264,14 +264,14 @@ _DAMAGED = (ValueError, TypeError, KeyError, AttributeError)
 def _number(value: Any) -> int:
     """A size, place or checksum of a header; raises `ValueError` for anything else."""
     if type(value) is not int or not 0 <= value < 1 << 63:
-        raise ValueError(f"needed is a number from 0, got {repr(value)[:60]}")
+        raise ValueError(f"expected a non-negative number, got {repr(value)[:60]}")
     return value
 
 
 def _object(value: Any) -> dict[str, Any]:
     """An object of JSON; raises `TypeError` for anything else."""
     if not isinstance(value, dict):
-        raise TypeError(f"needed is an object, got {repr(value)[:60]}")
+        raise TypeError(f"expected an object, got {repr(value)[:60]}")
     return value
 
 

@@ -248,7 +248,7 @@ def parse_summary(summary: Any) -> Any:
         return type(_summary()).FromString(bytes(summary))
     except DecodeError as error:
         raise InvalidArgumentError(
-            message=f"{bytes(summary)[:20]!r}... is no serialized Summary: {error}. Pass what "
+            message=f"{bytes(summary)[:20]!r}... is not a serialized Summary: {error}. Pass what "
             "session.run returns for a summary op."
         ) from error
 

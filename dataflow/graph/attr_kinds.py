@@ -65,9 +65,9 @@ def check_kind(kind: str, proto: Any) -> None:
     got = proto.WhichOneof("value")
     if not kind.startswith("list["):
         if got != field:
-            raise ValueError(f"needed is {needed}, got {_described(proto, got)}")
+            raise ValueError(f"expected {needed}, got {_described(proto, got)}")
     elif got != "list" or any(f.name != field for f, _ in proto.list.ListFields()):
-        raise ValueError(f"needed is {needed}, got {_described(proto, got)}")
+        raise ValueError(f"expected {needed}, got {_described(proto, got)}")
 
 
 def _described(proto: Any, got: str | None) -> str:
@@ -95,6 +95,6 @@ def check_numbers(definition: OpDef, attrs: dict[str, Any]) -> None:
         name = arg.number_attr
         if name in attrs and not 0 <= attrs[name] <= _MOST_OUTPUTS:
             raise ValueError(
-                f"{name} says how many tensors {arg.name!r} stands for: needed is 0 to "
+                f"{name} says how many tensors {arg.name!r} stands for: it must be from 0 to "
                 f"{_MOST_OUTPUTS:,}, got {attrs[name]:,}"
             )

@@ -300,7 +300,7 @@ class LibraryFunction:
                 position += count
         raise ValueError(
             f"the function {self.name!r} names {reference!r}, which is no output of its nodes: "
-            "needed is node:output:index"
+            "expected node:output:index"
         )
 
 

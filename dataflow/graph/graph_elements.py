@@ -65,7 +65,7 @@ def _element_by_name(graph: Graph, name: str, allow_tensor: bool, allow_operatio
             )
         return op.outputs[index]
     if ":" in name:
-        raise ValueError(f"The name {name!r} is a tensor's name; an operation was wanted.")
+        raise ValueError(f"The name {name!r} is the name of a tensor, but an operation is needed.")
     op = graph.op_by_name.get(name)
     if op is None:
         raise KeyError(

@@ -274,7 +274,7 @@ def _attributes(
     missing = [a.name for a in definition.attrs if a.required and a.name not in result]
     if missing:
         raise ValueError(
-            f"import_graph_def: node {node.name!r} ({node.type}) misses the attribute {missing[0]!r}."
+            f"import_graph_def: node {node.name!r} ({node.type}) is missing the attribute {missing[0]!r}."
         )
     result.pop("_output_shapes", None)
     if not definition.arguments.follow_from_dtypes or not all(

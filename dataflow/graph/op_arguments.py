@@ -100,7 +100,7 @@ class OpArguments:
             if spec.name in given and (spec.required or not unset or spec.default is None):
                 attrs[spec.name] = normalize_attr(spec.kind, given[spec.name])
             elif spec.required:
-                raise TypeError(f"{self._op_def.__name__}() misses the argument {spec.name!r}")
+                raise TypeError(f"{self._op_def.__name__}() is missing the argument {spec.name!r}")
             else:
                 attrs[spec.name] = normalize_attr(spec.kind, spec.default)
         for key in given:

@@ -185,7 +185,7 @@ class OpDef(OpTraits):
                 name = extra[-1]
         for arg in self.inputs[len(values) :]:
             if arg.name not in kwargs:
-                raise TypeError(f"{self.__name__}() misses the argument {arg.name!r}")
+                raise TypeError(f"{self.__name__}() is missing the argument {arg.name!r}")
             values.append(kwargs.pop(arg.name))
         return self.build(values, kwargs, name)
 

@@ -55,7 +55,7 @@ def floatx() -> str:
 def set_floatx(value: str) -> None:
     """Changes `floatx`: "float16", "float32" or "float64"."""
     if value not in ("float16", "float32", "float64"):
-        raise ValueError(f"Unknown floatx type: {value!r}; there are float16, float32, float64.")
+        raise ValueError(f"Unknown floatx type: {value!r}; choose float16, float32 or float64.")
     settings["floatx"] = value
 
 

@@ -199,7 +199,7 @@ def _given(callbacks: Any) -> list[Any]:
     given = [c for c in given if c is not None]
     for callback in given:
         if not hasattr(callback, "on_epoch_end"):
-            raise TypeError(f"callbacks: {callback!r} is no tf.keras.callbacks.Callback object.")
+            raise TypeError(f"callbacks: {callback!r} is not a tf.keras.callbacks.Callback.")
     return given
 
 

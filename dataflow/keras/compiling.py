@@ -156,7 +156,7 @@ class Compiling:
                 raise ValueError(f"Outputs missing from sample_weight_mode: {left_out}")
             return [value.get(n) for n in names]
         if isinstance(value, tuple) and what == "loss_weights":
-            raise TypeError(f"loss_weights is a list or a dict of numbers, got {value!r}.")
+            raise TypeError(f"loss_weights must be a list or a dict of numbers, got {value!r}.")
         if isinstance(value, (list, tuple)):
             if len(value) != len(names):
                 raise ValueError(
@@ -278,7 +278,7 @@ class Compiling:
             rank = self._target_ranks.get(name, len(dims))
             dims = [None] * rank if len(dims) else dims
         if mode not in (None, "temporal"):
-            raise ValueError(f"sample_weight_mode is None or 'temporal', got {mode!r}.")
+            raise ValueError(f"sample_weight_mode must be None or 'temporal', got {mode!r}.")
         dtype = output.dtype.base_dtype
         rank = 2 if mode == "temporal" else 1
         return (

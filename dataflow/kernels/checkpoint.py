@@ -54,7 +54,7 @@ def restore_v2_kernel(
                 None,
                 None,
                 f"tensor {name!r} is {stored[name]} in the checkpoint {text(prefix)}, "
-                f"needed is {dtype.name}",
+                f"expected {dtype.name}",
             )
     # Those of bfloat16 come as float32.
     arrays = [a.astype(d.numpy, copy=False) for a, d in zip(arrays, dtypes, strict=True)]

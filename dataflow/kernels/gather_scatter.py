@@ -167,7 +167,7 @@ def scatter_nd_kernel(xp: Module, indices: Array, updates: Array, shape: Array) 
     depth = indices.shape[-1]
     wanted = indices.shape[:-1] + sizes[depth:]
     if updates.shape != wanted:
-        raise ValueError(f"updates has shape {list(updates.shape)}, needed is {list(wanted)}")
+        raise ValueError(f"updates has shape {list(updates.shape)}, expected {list(wanted)}")
     numbers, count = _flat_numbers(xp, indices, sizes)
     if updates.dtype.kind == "O":
         out = np.full(sizes, b"", object)

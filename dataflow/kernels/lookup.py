@@ -62,7 +62,7 @@ class LookupTable:
         array = strings(values) if self.value_dtype.kind == "S" else np.asarray(values)
         wanted = np.shape(keys) + self.value_shape
         if array.shape != wanted:
-            raise ValueError(f"values have shape {list(array.shape)}, needed is {list(wanted)}")
+            raise ValueError(f"values have shape {list(array.shape)}, expected {list(wanted)}")
         if self.value_shape:
             return dict(zip(key_list, array.reshape(-1, *self.value_shape).copy(), strict=True))
         return dict(zip(key_list, array.reshape(-1).tolist(), strict=True))

@@ -31,7 +31,7 @@ def _check(x: Array, h_prev: Array, **matrices: tuple[Array, int]) -> None:
         raise InvalidArgumentError(
             None,
             None,
-            f"x and h_prev must have one batch size, got {x.shape[-2]} and {h_prev.shape[0]}",
+            f"x and h_prev must have the same batch size, got {x.shape[-2]} and {h_prev.shape[0]}",
         )
 
 

@@ -24,7 +24,9 @@ def select_kernel(xp: Module, condition: Array, x: Array, y: Array) -> Any:
             return xp.where(condition, x, y)
         return x if condition else y
     if x.shape != y.shape:
-        raise ValueError(f"x and y must have one shape, got {list(x.shape)} and {list(y.shape)}")
+        raise ValueError(
+            f"x and y must have the same shape, got {list(x.shape)} and {list(y.shape)}"
+        )
     if condition.ndim < x.ndim:
         if condition.ndim != 1 or condition.shape[0] != x.shape[0]:
             raise ValueError(

@@ -232,7 +232,7 @@ def _unique_slices(x: Array, axis: Array, out_idx: DType) -> tuple[Any, Any, Any
         values, which, counts = unique_in_order(x)
     else:
         if axis.size > 1 or not -x.ndim <= axis[0] < x.ndim:
-            raise ValueError(f"axis {axis.tolist()} is no axis of the shape {x.shape}")
+            raise ValueError(f"axis {axis.tolist()} is not an axis of the shape {x.shape}")
         slices = np.moveaxis(x, int(axis[0]), 0)
         rows = map(tuple, slices.reshape(len(slices), -1).tolist())
         numbers: dict[Any, int] = {}

@@ -21,7 +21,7 @@ def space_to_batch_nd_kernel(xp: Module, x: Array, block_shape: Array, paddings:
         x = pad(xp, x, [[0, 0], *pairs, *[[0, 0]] * (x.ndim - count - 1)])
     sizes = x.shape[1 : count + 1]
     if any(d % b for d, b in zip(sizes, blocks, strict=True)):
-        raise ValueError(f"the padded sizes {list(sizes)} are no multiples of {list(blocks)}")
+        raise ValueError(f"the padded sizes {list(sizes)} are not multiples of {list(blocks)}")
     rest = x.shape[count + 1 :]
     parts = [s for d, b in zip(sizes, blocks, strict=True) for s in (d // b, b)]
     x = x.reshape(x.shape[0], *parts, *rest)

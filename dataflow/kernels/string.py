@@ -156,7 +156,7 @@ def _decode(text: bytes) -> str:
 @kernel("Substr", cpu_only=_REASON)
 def substr_kernel(xp: Module, x: Array, pos: Array, length: Array, *, unit: str) -> Any:
     if np.shape(pos) != np.shape(length):
-        raise ValueError(f"pos {np.shape(pos)} and len {np.shape(length)} must have one shape")
+        raise ValueError(f"pos {np.shape(pos)} and len {np.shape(length)} must have the same shape")
     if unit == "BYTE" and np.ndim(pos) == 0:
         array, start, count = strings(x), int(pos), max(int(length), 0)
         flat = array.reshape(-1).tolist()
@@ -357,6 +357,6 @@ def decode_base64_kernel(xp: Module, x: Array) -> Any:
         try:
             return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
         except binascii.Error as e:
-            raise ValueError(f"{text!r} is no base64: {e}") from e
+            raise ValueError(f"{text!r} is not base64: {e}") from e
 
     return each(decode, x)

@@ -47,7 +47,7 @@ def string_to_hash_bucket_kernel(xp: Module, x: Array, *, num_buckets: int) -> A
 @kernel("Fingerprint", cpu_only=_REASON)
 def fingerprint_kernel(xp: Module, data: Array, method: Array) -> Any:
     if one(method) != b"farmhash64":
-        raise ValueError(f"Unsupported method: {one(method)!r}; there is farmhash64")
+        raise ValueError(f"Unsupported method: {one(method)!r}; only farmhash64 is supported")
     rows = data.shape[0]
     if data.dtype.kind == "O":
         flat = data.reshape(rows, -1).tolist()

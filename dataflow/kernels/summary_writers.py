@@ -145,7 +145,7 @@ def import_event_kernel(xp: Module, writer: Any, event: Array) -> tuple[()]:
         Event.FromString(serialized)
     except DecodeError as error:
         raise InvalidArgumentError(
-            None, None, f"{serialized[:20]!r}... is no serialized Event: {error}."
+            None, None, f"{serialized[:20]!r}... is not a serialized Event: {error}."
         ) from error
     writer.opened().add_event(serialized)
     return ()

@@ -77,7 +77,7 @@ def activation_function(activation: Any) -> Any:
     }
     if activation not in functions:
         raise ValueError(
-            f"Unknown activation function: {activation!r}; there are {sorted(functions)}"
+            f"Unknown activation function: {activation!r}; choose one of {sorted(functions)}"
         )
     return functions[activation]
 

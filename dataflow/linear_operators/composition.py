@@ -23,7 +23,7 @@ def checked_operators(operators: Sequence[LinearOperator], what: str) -> list[Li
     kinds = {operator.dtype.name for operator in found}
     if len(kinds) > 1:
         named = ", ".join(f"{o.name}: {o.dtype.name}" for o in found)
-        raise TypeError(f"{what} needs operators of one dtype, got {named}")
+        raise TypeError(f"{what} needs operators of the same dtype, got {named}")
     return found
 
 

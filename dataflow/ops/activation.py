@@ -281,7 +281,7 @@ def _along_axis(op: OpDef, logits: TensorLike, axis: Any, name: str | None) -> T
     known = -1 if axis is None else static_value(axis) if isinstance(axis, Tensor) else int(axis)
     rank = None if logits.dims is None else len(logits.dims)
     if known is not None and rank is not None and not -rank <= int(known) < rank:
-        needed = f"needed is {-rank} to {rank - 1}"
+        needed = f"expected {-rank} to {rank - 1}"
         raise ShapeError(None, None, f"softmax along axis {known} of rank {rank}: {needed}")
     if known is None or (rank is None and known != -1):
         order: Any = _order_with_last(array_ops.rank(logits), axis)

@@ -164,7 +164,7 @@ def _merged(values: list[Tensor], op_name: str) -> Dims:
         except ValueError:
             raise ValueError(
                 f"shapes differ: {shapes.list_dims(values[0].dims)} and {shapes.list_dims(t.dims)}\n"
-                f"{op_name} needs tensors of one shape; tf.concat joins those that differ."
+                f"{op_name} needs tensors of the same shape; tf.concat joins those that differ."
             ) from None
     return dims
 

@@ -224,7 +224,7 @@ def safe_embedding_lookup_sparse(
     types = [t.dtype.base_dtype for t in [*tables, *([] if weights is None else [weights.values])]]
     if len(set(types)) > 1:
         raise ValueError(
-            "The tables, and the weights of the ids, must have one dtype; got "
+            "The tables, and the weights of the ids, must have the same dtype; got "
             f"{', '.join(t.name for t in types)}."
         )
     with op_scope(name, "embedding_lookup", [*tables, ids.indices]) as scope:

@@ -305,7 +305,7 @@ def _scatter_dims(indices: Tensor, updates: Tensor, dims: Dims) -> Dims:
     wanted = (*indices.dims[:-1], *dims[depth:])
     if not shapes.compatible(wanted, updates.dims):
         raise ValueError(
-            f"updates has shape {shapes.list_dims(updates.dims)}, needed is "
+            f"updates has shape {shapes.list_dims(updates.dims)}, expected "
             f"{shapes.list_dims(wanted)}: indices.shape[:-1] + shape[indices.shape[-1]:]"
         )
     return dims

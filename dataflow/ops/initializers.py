@@ -462,7 +462,7 @@ def get_initializer(identifier: Any) -> Any:
         found = _BY_NAME.get(identifier)
         if found is None:
             raise ValueError(
-                f"Unknown initializer {identifier!r}; there are {', '.join(sorted(_BY_NAME))}."
+                f"Unknown initializer {identifier!r}; choose one of {', '.join(sorted(_BY_NAME))}."
             )
         return found()
     if isinstance(identifier, type) and issubclass(identifier, Initializer):

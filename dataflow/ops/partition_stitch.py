@@ -49,7 +49,7 @@ def _stitched(indices: list[Tensor], data: list[Tensor]) -> Dims:
             try:
                 rest = shapes.merge(rest, part.dims[count:])
             except ValueError:
-                raise ValueError("the slices must all have one shape") from None
+                raise ValueError("the slices must all have the same shape") from None
         known = static_value(where_to)
         if known is None:
             largest = None

@@ -59,7 +59,7 @@ def _as_full_shapes(value: Any, types: list[DType]) -> list[Dims] | None:
     if any(d is None or None in d for d in dims or ()):
         raise ValueError(
             f"All shapes must be fully defined: {[str(TensorShape(d)) for d in dims or ()]}. "
-            "tf.PaddingFIFOQueue takes components of varying sizes; without shapes= any size goes."
+            "tf.PaddingFIFOQueue takes components of varying sizes; without shapes= the components may have any size."
         )
     return dims
 

@@ -159,7 +159,7 @@ def boolean_mask(
     ``mask`` has the rows of ``data``, up to all its levels.
     """
     if axis not in (None, 0):
-        raise ValueError("boolean_mask of a RaggedTensor begins with its first axis")
+        raise ValueError("boolean_mask of a RaggedTensor must start at axis 0")
     with op_scope(name, "RaggedMask", []):
         data, mask = convert_to_ragged(data), convert_to_ragged(mask, dtypes.bool_)
         if not isinstance(mask, RaggedTensor):

@@ -37,7 +37,7 @@ def flat_operands(values: list[Any]) -> list[Any]:
             if value.ragged_rank != first.ragged_rank:
                 raise ValueError(
                     f"operands have ragged ranks {first.ragged_rank} and {value.ragged_rank}: they must be "
-                    "one and the same"
+                    "equal"
                 )
             for a, b in zip(first.nested_row_splits, value.nested_row_splits, strict=True):
                 if a is not b:
@@ -58,7 +58,7 @@ def flat_operands(values: list[Any]) -> list[Any]:
             flat.append(array.gather(tensor[:, 0], first.value_rowids()))
         else:
             raise ValueError(
-                f"an operand of shape {tensor.get_shape()} cannot be spread over a RaggedTensor of shape "
+                f"an operand of shape {tensor.get_shape()} cannot be broadcast to a RaggedTensor of shape "
                 f"{first.shape}: use a scalar, [rows, 1], or a RaggedTensor with the same rows."
             )
     if checks:

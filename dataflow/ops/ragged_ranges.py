@@ -31,7 +31,7 @@ def _check_ranges(**arguments: Tensor) -> None:
         sizes |= {d for d in each.dims or () if d is not None}
     if len(sizes) > 1:
         shapes = ", ".join(f"{name} {each.shape}" for name, each in arguments.items())
-        raise ValueError(f"starts, limits and deltas must be of one length, got {shapes}.")
+        raise ValueError(f"starts, limits and deltas must have the same length, got {shapes}.")
 
 
 def ragged_range(

@@ -78,7 +78,9 @@ def _reduction(name: str, whole: Any, segments: Any) -> Callable[..., Any]:
         keep_dims: Any = None,
     ) -> Any:
         if keepdims or keep_dims:
-            raise ValueError("reductions of a RaggedTensor have no keepdims: use tf.expand_dims")
+            raise ValueError(
+                "reductions of a RaggedTensor do not support keepdims: use tf.expand_dims"
+            )
         axis = reduction_indices if axis is None else axis
         with op_scope(name, label, []):
             return _reduced(whole, segments, convert_to_ragged(input_tensor), axis, label)

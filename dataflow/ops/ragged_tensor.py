@@ -177,7 +177,7 @@ class RaggedTensor:
     @staticmethod
     def _nested(make: Any, flat_values: Any, partitions: Any, name: str | None) -> Any:
         if isinstance(partitions, Tensor):
-            raise TypeError("needed is a list of vectors, one for each level, got a tensor")
+            raise TypeError("expected a list of vectors, one for each level, got a tensor")
         result = flat_values
         for partition in reversed(list(partitions)):
             result = make(result, partition, name=name)

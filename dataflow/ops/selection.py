@@ -35,7 +35,7 @@ def select_op(condition: Tensor, t: Tensor, e: Tensor) -> Dims:
         dims = shapes.merge(t.dims, e.dims)
     except ValueError:
         raise ValueError(
-            f"x and y must have one shape, got {shapes.list_dims(t.dims)} and "
+            f"x and y must have the same shape, got {shapes.list_dims(t.dims)} and "
             f"{shapes.list_dims(e.dims)}"
         ) from None
     if condition.dims is None or dims is None or condition.dims == ():

@@ -150,7 +150,7 @@ class _ShapeChecks:
         open_at = [i for i, s in enumerate(symbols) if s == "..."]
         if open_at and (len(open_at) > 1 or open_at[0] not in (0, len(symbols) - 1)):
             raise ValueError(
-                f"{self._text}assert_shapes: '*' or '...' may stand once, first or last; got {wanted}."
+                f"{self._text}assert_shapes: '*' or '...' may appear once, first or last; got {wanted}."
             )
         symbols = [s for s in symbols if s != "..."]
         self._check_rank(x, symbols, wanted, bool(open_at))

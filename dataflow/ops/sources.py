@@ -154,7 +154,7 @@ def _require_texts(value: TensorLike, array: Any) -> None:
     for item in array.reshape(-1).tolist():
         if not isinstance(item, (str, bytes)):
             raise ConversionError(
-                f"Failed to convert elements of {short_repr(value)} to Tensor: {item!r} is no text. "
+                f"Failed to convert elements of {short_repr(value)} to Tensor: {item!r} is not a string. "
                 "Consider casting elements to a supported type."
             )
 

@@ -35,7 +35,7 @@ def sparse_concat_op(
     total = None if None in counts else sum(counts)  # type: ignore[arg-type]
     ranks = {r for r in map(rank_of, indices, shapes) if r is not None}
     if len(ranks) > 1:
-        raise ValueError(f"the sparse tensors must have one rank, got {sorted(ranks)}")
+        raise ValueError(f"the sparse tensors must have the same rank, got {sorted(ranks)}")
     rank = ranks.pop() if ranks else None
     return [(total, rank), (total,), (rank,)]
 

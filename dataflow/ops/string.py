@@ -35,7 +35,7 @@ def string_join(inputs: list[Tensor], *, separator: str = "") -> Dims:
         except ValueError:
             raise ValueError(
                 f"shapes differ: {shapes.list_dims(dims)} and {shapes.list_dims(t.dims)}\n"
-                "All inputs must have one shape, or be scalars."
+                "All inputs must have the same shape, or be scalars."
             ) from None
     return dims
 
@@ -141,7 +141,7 @@ def substr_op(input: Tensor, pos: Tensor, len: Tensor, *, unit: str = "BYTE") ->
     _check_unit(unit)
     if not shapes.compatible(pos.dims, len.dims):
         a, b = shapes.list_dims(pos.dims), shapes.list_dims(len.dims)
-        raise ValueError(f"pos {a} and len {b} must have one shape")
+        raise ValueError(f"pos {a} and len {b} must have the same shape")
     return shapes.broadcast(input.dims, shapes.broadcast(pos.dims, len.dims))
 
 

@@ -63,6 +63,6 @@ def _in_rows(parts: Any, result_type: str) -> Any:
         return RaggedTensor.from_sparse(words)
     if result_type != "SparseTensor":
         raise ValueError(
-            f"result_type: needed is SparseTensor or RaggedTensor, got {result_type!r}"
+            f"result_type must be 'SparseTensor' or 'RaggedTensor', got {result_type!r}"
         )
     return words

@@ -97,7 +97,9 @@ def _case_helper(
     items = pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
     pairs = list(items)
     if not pairs:
-        raise ValueError("case: pred_fn_pairs is empty; needed is a predicate and its function.")
+        raise ValueError(
+            "case: pred_fn_pairs is empty: pass at least one pair of a predicate and a function."
+        )
     if not allow_python_preds and not all(isinstance(pred, Tensor) for pred, _ in pairs):
         raise TypeError("case: predicates must be tensors of bools.")
     with default_graph().name_scope(name):

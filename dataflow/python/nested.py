@@ -73,7 +73,7 @@ def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
     """
     if not isinstance(dictionary, Mapping):
         raise TypeError(
-            f"flatten_dict_items: needed is a dictionary, got {type(dictionary).__name__}."
+            f"flatten_dict_items: expected a dictionary, got {type(dictionary).__name__}."
         )
     result: dict[Any, Any] = {}
     for key, value in dictionary.items():
@@ -137,7 +137,7 @@ def get_traverse_shallow_structure(
     allowed = traverse_fn(structure)
     if not is_nested(structure):
         if not isinstance(allowed, bool):
-            raise TypeError(f"traverse_fn returned {allowed!r} for a leaf; needed is a bool.")
+            raise TypeError(f"traverse_fn returned {allowed!r} for a leaf; expected a bool.")
         return allowed
     if allowed is False:
         return False
@@ -146,7 +146,7 @@ def get_traverse_shallow_structure(
         [True] * len(inside) if allowed is True else [part for _, part in named_parts(allowed)]
     )
     if not all(isinstance(enter, bool) for enter in entered):
-        raise TypeError(f"traverse_fn returned {allowed!r}; needed are bools.")
+        raise TypeError(f"traverse_fn returned {allowed!r}; expected bools.")
     return _like(
         structure,
         [

@@ -22,7 +22,7 @@ class Topology:
     ) -> None:
         if serialized:
             raise NotImplementedError(
-                "Topology(serialized=...) reads what a TPU says of itself, and dataflow has no TPUs: give"
+                "Topology(serialized=...) parses a description that a TPU sent, and dataflow has no TPUs: pass"
                 " mesh_shape=[x, y, cores] and device_coordinates=[tasks, devices, 3] instead"
             )
         self.mesh_shape = np.asarray(mesh_shape, np.int32)

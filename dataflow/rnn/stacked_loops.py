@@ -21,7 +21,7 @@ def _check_stacks(cells_fw: Any, cells_bw: Any, *states: Any) -> None:
         raise ValueError("Forward and Backward cells must have the same depth.")
     for state in states:
         if state is not None and len(state) != len(cells_fw):
-            raise ValueError("initial states must be lists with one state for each layer.")
+            raise ValueError("initial states must be lists with one state per layer.")
 
 
 def stack_bidirectional_dynamic_rnn(

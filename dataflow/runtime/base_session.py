@@ -376,7 +376,7 @@ class BaseSession:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{handle!r} is no handle of a partial run: give what partial_run_setup returned.",
+                f"{handle!r} is not the handle of a partial run: pass what partial_run_setup returned.",
             )
         return handle.run(self, fetches, feed_dict or {})
 

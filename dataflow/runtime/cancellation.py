@@ -221,5 +221,5 @@ def _check_not_over(
         raise CancelledError(None, None, f"{op_name!r} was cancelled: its session was closed.")
     if deadline is not None and (given_up == deadline or time.monotonic() >= deadline):
         raise DeadlineExceededError(
-            None, None, f"{op_name!r} was still waiting when the time of its run was up."
+            None, None, f"{op_name!r} was still waiting when its run timed out."
         )

@@ -116,7 +116,7 @@ class CooperativeRest(Rest):
         error = blocked.withdraw()
         if error is not None and is_late:
             error = DeadlineExceededError(
-                None, None, f"{wait.what} still waited when the time of its run was up."
+                None, None, f"{wait.what} was still waiting when its run timed out."
             )
         if error is None:
             self._finish(i)

@@ -506,7 +506,7 @@ class LoopEnd:
             raise CancelledError(None, None, "A loop was running when its session was closed.")
         if here.deadline is not None and time.monotonic() >= here.deadline:
             raise DeadlineExceededError(
-                None, None, "A loop was still running when the time of its run was up."
+                None, None, "A loop was still running when its run timed out."
             )
 
 

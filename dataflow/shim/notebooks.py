@@ -53,9 +53,9 @@ def cells_of(path: Path, data: bytes) -> list[Piece]:
         metadata = notebook.get("metadata", {})
         language = str(metadata.get("kernelspec", {}).get("language", "python"))
     except (ValueError, AttributeError, KeyError, TypeError) as error:
-        raise ProgramError(f"{path} is no notebook: {type(error).__name__}: {error}.") from None
+        raise ProgramError(f"{path} is not a notebook: {type(error).__name__}: {error}.") from None
     if language.lower() != "python":
-        raise ProgramError(f"{path} is a notebook in {language}; needed Python.")
+        raise ProgramError(f"{path} is a notebook in {language}, not Python.")
     return [
         Piece(f"{path}, cell {number}", "\n".join(_python_lines(text, f"{path}, cell {number}")))
         for number, text in enumerate(texts, start=1)

@@ -77,7 +77,7 @@ def _decoded(path: Path, data: bytes) -> str:
     try:
         return importlib.util.decode_source(data)
     except (SyntaxError, UnicodeDecodeError) as error:
-        raise ProgramError(f"{path} is no Python program: {error}.") from None
+        raise ProgramError(f"{path} is not a Python program: {error}.") from None
 
 
 def parse(piece: Piece) -> ast.Module:
@@ -91,7 +91,7 @@ def parse(piece: Piece) -> ast.Module:
             where = f"{piece.filename}, line {line}" if line else piece.filename
             text = getattr(error, "msg", None) or str(error)
             end = "" if text.endswith(("?", ".")) else "."
-            raise ProgramError(f"{where} is no Python 3: {text}{end} {PYTHON_2_HINT}") from None
+            raise ProgramError(f"{where} is not Python 3: {text}{end} {PYTHON_2_HINT}") from None
 
 
 # ---- is it a TensorFlow program? ----------------------------------------------------------------
@@ -153,7 +153,9 @@ def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> N
     if other is None and missing is not None:
         raise ProgramError(missing)
     if other is None:
-        other = f"{path} is no TensorFlow program: neither it nor a file of its own that it imports"
+        other = (
+            f"{path} is not a TensorFlow program: neither it nor a file of its own that it imports"
+        )
         other += " imports tensorflow or keras"
     raise ProgramError(f"{other}. dataflow runs programs for TensorFlow 1; try python {path}.")
 

@@ -121,7 +121,7 @@ class Frame:
         self._columns = {str(name): column(values, str(name)) for name, values in columns.items()}
         if len({len(values) for values in self._columns.values()}) > 1:
             lengths = ", ".join(f"{name}: {len(v)}" for name, v in self._columns.items())
-            raise ValueError(f"columns of a table must be of one length, got {lengths}")
+            raise ValueError(f"the columns of a table must have the same length, got {lengths}")
 
     # ---- what it is ----------------------------------------------------------------------------
 

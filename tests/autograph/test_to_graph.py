@@ -154,7 +154,7 @@ def test_what_changes_its_kind_is_refused() -> None:
         run(dtype, 3)
     with pytest.raises(NotImplementedError, match=r"list changes within the loop.*TensorArray"):
         run(appends, 3)
-    with pytest.raises(TypeError, match=r"'y' has values in the two branches.*None"):
+    with pytest.raises(TypeError, match=r"'y' has incompatible values in the two branches.*None"):
         run(none, 3)
 
 

@@ -322,7 +322,7 @@ def test_csv_files_name_the_line_that_is_wrong(tmp_path) -> None:
     assert read.target.tolist() == [0, 1]
     for text, error in (
         ("1,2,0\n3,four,1\n", r"rows.csv, line 2: .*four"),
-        ("1,2,0\n3,1\n", r"rows.csv, line 2: 2 columns, needed are 3"),
+        ("1,2,0\n3,1\n", r"rows.csv, line 2: 2 columns, but 3 are needed"),
     ):
         path.write_text(text)
         with pytest.raises(ValueError, match=error):

@@ -74,7 +74,7 @@ def test_formats_give_color_marker_and_line() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda ax: ax.plot([1, 2], [1]), "one length"),
+        (lambda ax: ax.plot([1, 2], [1]), "the same length"),
         (lambda ax: ax.plot([1], [1], "o?"), "format"),
         (lambda ax: ax.plot([1], [1], [1]), "3 arrays"),
         (lambda ax: ax.plot([1], color="mauve"), "no color 'mauve'"),
@@ -147,7 +147,7 @@ def test_a_contour_of_a_cone_is_a_circle() -> None:
     a, b = contour_line(x, y, np.hypot(x, y), 1.5)
     radii = np.hypot(a, b)[np.isfinite(a)]
     assert len(radii) > 100 and abs(radii - 1.5).max() < 0.01
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="the same shape"):
         contour_line(x, y, np.ones(3), 1)
 
 

@@ -59,7 +59,7 @@ def test_charts_beside_each_other_have_their_titles_and_one_legend() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: pictures.lines({"a": ([1, 2], [1])}, "One point too few"), "one length"),
+        (lambda: pictures.lines({"a": ([1, 2], [1])}, "One point too few"), "the same length"),
         (lambda: pictures.lines({"a": [1]}, "short"), "in words"),
         (lambda: pictures.images([], "No image at all"), "rows and columns"),
         (lambda: pictures.images([[1, 2]], "No image either"), "an image"),

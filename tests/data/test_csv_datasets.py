@@ -54,7 +54,7 @@ def test_packed_files_and_columns_by_number(tmp_path: Path) -> None:
         ({"select_columns": [2]}, "there are 2 columns"),
         ({"select_columns": [0, "a"]}, "twice"),
         ({"column_names": ["a", "a"]}, "duplicate"),
-        ({"column_names": ["a"]}, "2 fields, of 1 expected"),
+        ({"column_names": ["a"]}, "2 fields, expected 1"),
         ({"column_defaults": [0]}, "each of 2 columns, got 1"),
         ({"header": False}, "give column_names"),
     ],

@@ -150,5 +150,5 @@ def test_text_in_a_table_is_shown_as_text() -> None:
 
 
 def test_columns_of_different_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="one length, got a: 2, b: 1"):
+    with pytest.raises(ValueError, match="the same length, got a: 2, b: 1"):
         frames.Frame({"a": [1, 2], "b": [1]})

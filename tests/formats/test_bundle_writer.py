@@ -61,7 +61,7 @@ def test_bfloat16_and_what_is_refused(tmp_path: Path) -> None:
     with TensorBundleReader(tmp_path / "m") as reader:
         assert reader.get_tensor("b").tolist() == [1.5, -2]
         assert reader.get_variable_to_dtype_map()["b"] == "bfloat16"
-    with pytest.raises(TypeError, match="texts only"):
+    with pytest.raises(TypeError, match="strings only"):
         write_bundle(tmp_path / "m", {"o": np.array([object()], object)})
     with pytest.raises(TypeError, match="float128|longdouble"):
         write_bundle(tmp_path / "m", {"o": np.zeros(1, np.longdouble)})

@@ -103,7 +103,7 @@ def test_threads(tmp_path: Path) -> None:
 
 def test_what_is_no_summary(tmp_path: Path) -> None:
     with EventFileWriter(tmp_path) as writer:
-        with pytest.raises(InvalidArgumentError, match="no serialized Summary"):
+        with pytest.raises(InvalidArgumentError, match="not a serialized Summary"):
             writer.add_summary(b"\xff\xff")
         writer.add_summary(scalar_summary("a", 1))
     assert len(load(writer.path)) == 2

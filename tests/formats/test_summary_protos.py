@@ -136,5 +136,5 @@ def test_merge() -> None:
     assert parse_summary(merged.SerializeToString()) == merged
     with pytest.raises(InvalidArgumentError, match="have the tag 'a'"):
         merge_summaries([merged, one])
-    with pytest.raises(InvalidArgumentError, match="no serialized Summary"):
+    with pytest.raises(InvalidArgumentError, match="not a serialized Summary"):
         parse_summary(b"\xff\xff")

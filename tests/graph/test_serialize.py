@@ -114,7 +114,7 @@ def damaged(change):
         (lambda d, n: n["y"].input.__setitem__(0, ":"), "':' names no tensor"),
         (lambda d, n: n["y"].input.__delitem__(0), "node 'y': Add takes 2 inputs, got 1"),
         (lambda d, n: setattr(n["x"], "name", "y"), "two nodes are called 'y'"),
-        (lambda d, n: n["x"].attr.__delitem__("dtype"), "misses the attribute 'dtype'"),
+        (lambda d, n: n["x"].attr.__delitem__("dtype"), "is missing the attribute 'dtype'"),
         (lambda d, n: setattr(n["x"].attr["dtype"], "type", 3), "int32.*expected float32|float32"),
         (
             lambda d, n: setattr(n["y/y"].attr["value"].tensor, "tensor_content", b"abc"),

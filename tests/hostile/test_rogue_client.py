@@ -167,9 +167,9 @@ def test_a_wrong_proof_is_a_refusal(listener, door, proof):
     ("changes", "words"),
     [
         ({"nonce": ""}, "without a nonce"),
-        ({"nonce": 3}, "no short text"),
-        ({"task": "x" * 300}, "no short text"),
-        ({"task": "a task\nWARNING all is well"}, "no short text"),
+        ({"nonce": 3}, "not a short string"),
+        ({"task": "x" * 300}, "not a short string"),
+        ({"task": "a task\nWARNING all is well"}, "not a short string"),
         ({"protocol": 1}, "speaks protocol 1, this task speaks"),
         ({"protocol": "2\n" * 50}, "speaks protocol 222"),
         ({"protocol": None}, "speaks protocol None"),

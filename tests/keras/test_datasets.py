@@ -137,7 +137,7 @@ def test_files_that_run_code_or_are_damaged_are_refused(
     harmful = np.empty(1, object)
     harmful[0] = _Harmful()
     np.savez(folder / "reuters.npz", x=harmful, y=[0])
-    with pytest.raises(DataLossError, match="no array"):
+    with pytest.raises(DataLossError, match="not an array"):
         datasets.reuters.load_data()
     assert not (tmp_path / "harmed").exists()
     (folder / "boston_housing.npz").write_bytes(b"nothing")

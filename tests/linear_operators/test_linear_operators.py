@@ -189,7 +189,7 @@ def test_what_does_not_fit_is_refused_when_the_graph_is_built() -> None:
                 refused()
         with pytest.raises(ValueError, match="non square"):
             wide.inverse()
-        with pytest.raises(TypeError, match="one dtype"):
+        with pytest.raises(TypeError, match="the same dtype"):
             la.LinearOperatorBlockDiag([wide, la.LinearOperatorIdentity(2)])
 
 

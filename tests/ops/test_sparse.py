@@ -241,7 +241,7 @@ def test_reshapes_that_cannot_be_are_refused_where_that_is_known(shape: list[int
 def test_joined_sparse_tensors_have_one_rank() -> None:
     matrix = tf.SparseTensor([[0, 0]], [1.0], [1, 1])
     cube = tf.SparseTensor([[0, 0, 0]], [1.0], [1, 1, 1])
-    with pytest.raises(ValueError, match=r"one rank, got \[2, 3\]"):
+    with pytest.raises(ValueError, match=r"the same rank, got \[2, 3\]"):
         tf.sparse_concat(0, [matrix, cube])
 
 

@@ -176,11 +176,11 @@ def test_one_delimiter_and_one_shape_of_positions() -> None:
         words = tf.string_split(["a|b"], delimiter)
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"scalar.*got shape \(1,\)"):
             session.run(words, {delimiter: ["|"]})
-        with pytest.raises(ValueError, match=r"pos \[1\] and len \[\] must have one shape"):
+        with pytest.raises(ValueError, match=r"pos \[1\] and len \[\] must have the same shape"):
             tf.strings.substr(["abc"], [1], 1)
         position = tf.placeholder(tf.int32)
         part = tf.strings.substr(["abc"], position, 1)
-        with pytest.raises(tf.errors.InvalidArgumentError, match="must have one shape"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must have the same shape"):
             session.run(part, {position: [1]})
 
 

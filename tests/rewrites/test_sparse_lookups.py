@@ -338,9 +338,9 @@ def test_tables_and_weights_have_one_dtype() -> None:
     ids = tf.SparseTensor([[0, 0]], [1], [1, 1])
     weights = tf.SparseTensor([[0, 0]], [1.0], [1, 1])
     tables = [np.zeros([2, 3], np.float32), np.zeros([2, 3], np.float64)]
-    with pytest.raises(ValueError, match="one dtype; got float32, float64"):
+    with pytest.raises(ValueError, match="the same dtype; got float32, float64"):
         tf.nn.safe_embedding_lookup_sparse(tables, ids)
-    with pytest.raises(ValueError, match="one dtype; got float64, float32"):
+    with pytest.raises(ValueError, match="the same dtype; got float64, float32"):
         tf.nn.safe_embedding_lookup_sparse(tables[1:], ids, weights)
 
 

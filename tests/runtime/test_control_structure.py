@@ -216,7 +216,7 @@ def test_a_loop_ends_when_the_time_of_its_run_is_up(way: str) -> None:
     options = tf.RunOptions(timeout_in_ms=50) if way != "config" else None
     with tf.Session(config=limited) as session:
         for _ in range(4):  # the plan is rewritten in between
-            with pytest.raises(tf.errors.DeadlineExceededError, match="time of its run was up"):
+            with pytest.raises(tf.errors.DeadlineExceededError, match="its run timed out"):
                 if way == "callable":
                     session.make_callable(loop, accept_options=True)(options=options)
                 else:

@@ -150,7 +150,7 @@ def test_a_tensorflow_installed_beside_is_not_reached(tmp_path: Path) -> None:
             "import tensorflow as tf\nwith tf.xla.experimental.jit_scope():\n    pass\n",
             "xla.py, line 2: tf.xla is not part of dataflow. XLA is not here",
         ),
-        ("plain", "import numpy\n", "plain.py is no TensorFlow program: neither it nor a file"),
+        ("plain", "import numpy\n", "plain.py is not a TensorFlow program: neither it nor a file"),
         (
             "high",
             "import os\nfrom a_package_of_its_time import nets\n",
@@ -160,7 +160,7 @@ def test_a_tensorflow_installed_beside_is_not_reached(tmp_path: Path) -> None:
         (
             "old",
             "import tensorflow\nprint 'a'\n",
-            "old.py, line 2 is no Python 3: Missing parentheses",
+            "old.py, line 2 is not Python 3: Missing parentheses",
         ),
         (
             "absent",
@@ -192,9 +192,9 @@ def test_files_that_are_no_programs(tmp_path: Path) -> None:
     )
     for name, says in (
         ("missing.py", "There is no file missing.py."),
-        ("picture.py", "picture.py is no Python program"),
-        ("broken.ipynb", "broken.ipynb is no notebook"),
-        ("r.ipynb", "r.ipynb is a notebook in R; needed Python."),
+        ("picture.py", "picture.py is not a Python program"),
+        ("broken.ipynb", "broken.ipynb is not a notebook"),
+        ("r.ipynb", "r.ipynb is a notebook in R, not Python."),
     ):
         result = run(tmp_path, name)
         assert (result.returncode, result.stdout) == (1, "")
@@ -223,7 +223,7 @@ def test_what_starts_a_file_that_needs_tensorflow_may_run(tmp_path: Path) -> Non
     start += "    subprocess.run([sys.executable, *command.split()])\n"
     write(tmp_path, a=start % "worker.py --task 0", b=start % "plain.py --task 0")
     assert run(tmp_path, "a.py").stdout == "1.15.0\n"
-    assert "is no TensorFlow program" in run(tmp_path, "b.py").stderr
+    assert "is not a TensorFlow program" in run(tmp_path, "b.py").stderr
 
 
 PYTHON_2 = """
@@ -253,7 +253,7 @@ def test_a_program_of_a_package_that_needs_tensorflow_runs(tmp_path: Path) -> No
     write(tmp_path, a="from highlevel import core\nprint(core.tf.VERSION)\n")
     path = os.pathsep.join(str(p) for p in (tmp_path / "site", ROOT, ROOT / "datasets"))
     assert run(tmp_path, "a.py", PYTHONPATH=path).stdout == "1.15.0\n"
-    assert "is no TensorFlow program" in run(tmp_path, "b.py", PYTHONPATH=path).stderr
+    assert "is not a TensorFlow program" in run(tmp_path, "b.py", PYTHONPATH=path).stderr
 
 
 def test_python_2_on_request(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def held(lock: threading.Lock | threading.RLock, deadline: float | None) -> Iter
     seconds = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
     if not lock.acquire(timeout=seconds):
         raise errors.DeadlineExceededError(
-            None, None, "Time was up while another thread was waiting for a task of the cluster."
+            None, None, "Timed out while another thread was waiting for a task of the cluster."
         )
     try:
         yield

@@ -140,7 +140,7 @@ class Recording(ClusterPicture):
         remote = session.remote
         if remote is None:
             raise ValueError(
-                "Recording: this session runs in this process alone; needed is one of a cluster: "
+                "Recording: this session runs in this process alone; pass a session of a cluster: "
                 "tf.Session(cluster.target)."
             )
         trace = record(session, fetches, feed_dict, values="sampled")

@@ -252,7 +252,7 @@ def simulate(
     """
     if workers < 1 or backups < 0 or steps < 1:
         raise ValueError(
-            "simulate: needed are at least one worker and one step and no negative number of "
+            "simulate: there must be at least one worker and one step and no negative number of "
             f"backups; got workers={workers}, backups={backups}, steps={steps}."
         )
     if mode not in ("sync", "async"):

@@ -89,7 +89,7 @@ def _pieces(value: Any, count: int, name: str) -> list[Tensor]:
     if count < 1 or rows is None or rows % count:
         raise ValueError(
             f"pipeline: the rows of {name}, of shape {tensor.shape}, cannot be divided among "
-            f"{count} micro-batches; needed is a known number of rows, a multiple of that."
+            f"{count} micro-batches; the number of rows must be known, and a multiple of that."
         )
     return split(tensor, count, 0)
 

@@ -427,7 +427,7 @@ class Cluster(ClusterPicture):
         self._need_tasks()
         if task.state not in states:
             raise UnavailableError(
-                None, None, f"{task.name} is {task.state}; needed is {' or '.join(states)}."
+                None, None, f"{task.name} is {task.state}, but it must be {' or '.join(states)}."
             )
 
     def stop(self) -> None:

@@ -103,7 +103,7 @@ def connect(
                 None,
                 None,
                 f"{peer} cannot be reached: {tried}. "
-                "Was it started, and does its address stand in the ClusterSpec?",
+                "Has it been started, and is its address the one in the ClusterSpec?",
             ) from None
         time.sleep(pause)
         pause = min(2 * pause, 0.25)

@@ -120,7 +120,7 @@ def _text(head: dict[str, Any], name: str) -> str:
     value = head.get(name, "")
     # Text from a refused connection must not forge log lines.
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or not value.isprintable():
-        raise ProtocolError(f"a handshake whose {name!r} is no short text")
+        raise ProtocolError(f"a handshake whose {name!r} is not a short string")
     return value
 
 

@@ -368,7 +368,7 @@ def connect(
             None,
             None,
             f"{peer} cannot be reached: no task of this process is at {address}, and there are no "
-            "sockets here. Was it started, and does its address stand in the ClusterSpec?",
+            "sockets here. Has it been started, and is its address the one in the ClusterSpec?",
         )
     if listener.key != key:
         raise UnauthenticatedError(

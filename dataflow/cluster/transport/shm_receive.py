@@ -77,7 +77,7 @@ def open_memory(pid: int, number: int, num_bytes: int) -> int:
             and found.st_size >= num_bytes
             and os.readlink(f"/proc/self/fd/{path}").split(" ")[0] == _LINK
         ):
-            raise OSError(f"descriptor {number} of process {pid} is no memory of a task")
+            raise OSError(f"descriptor {number} of process {pid} is not a task's shared memory")
         fd = os.open(f"/proc/self/fd/{path}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     finally:
         os.close(path)

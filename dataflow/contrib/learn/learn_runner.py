@@ -53,5 +53,5 @@ def run(
     task = getattr(experiment, schedule, None)
     if schedule.startswith("_") or not callable(task):
         known = sorted(n for n in dir(experiment) if not n.startswith("_") and n != "estimator")
-        raise ValueError(f"Schedule references non-existent task {schedule}; there are {known}.")
+        raise ValueError(f"Schedule references non-existent task {schedule}; choose from {known}.")
     return task()

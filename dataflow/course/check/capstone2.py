@@ -139,7 +139,7 @@ def _feeds(placeholders: list[Any], rng: Any) -> dict[Any, Any]:
 def ex3(rule: Callable[[Any], Any], example: Callable[[], Any]) -> str:
     """A rule of the learner's own: it fires, the plan is smaller, and no bit changes."""
     expect_type(callable(rule), f"rule is {type(rule).__name__}, needed a function of a tensor")
-    expect_type(callable(example), "example is no function")
+    expect_type(callable(example), "example is not a function")
     equation = _equation(rule)
     expect("->" in equation, "the first line of the rule's docstring is no equation a -> b")
     with tf.Graph().as_default() as graph:

@@ -160,7 +160,7 @@ def ex5(state: Any, tick: Any) -> str:
     """Any machine with a given period."""
     hours = drawn("lesson04.ex5").hours
     expect_type(isinstance(state, tf.Variable), f"state is {type(state).__name__}, not a variable")
-    expect_type(isinstance(tick, tf.Tensor | tf.Operation), "tick is no operation")
+    expect_type(isinstance(tick, tf.Tensor | tf.Operation), "tick is not an operation")
     with tf.Session(graph=state.graph) as session:
         session.run(state.initializer)
         seen = [np.copy(session.run(state))]

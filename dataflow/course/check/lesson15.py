@@ -92,7 +92,7 @@ def ex2(model: Callable[[], Any]) -> str:
     expect(
         np.any(before[0]) and np.allclose(after[0], 8 * before[0]),
         f"the floats were {before[0].ravel()[0]:g} and are {after[0].ravel()[0]:g} after three "
-        "runs; needed is a doubling in each, of something that is not 0",
+        "runs; each run must double them, and they must not be 0",
     )
     expect(
         after[1] == before[1] + 3 * v.add,

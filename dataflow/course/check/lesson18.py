@@ -43,7 +43,7 @@ def ex1(build: Callable[[Any], Any]) -> str:
             expect(
                 used == servers,
                 f"with {num_ps} parameter servers the variables live on "
-                f"{', '.join(sorted(set(homes)))}; needed is each of the servers",
+                f"{', '.join(sorted(set(homes)))}; each of the servers is needed",
             )
             where = total.op.device or "no task in particular"
             expect(

@@ -35,7 +35,7 @@ def ex1(train_until: Callable[[str, int], Any]) -> str:
             what = f"train_until(folder, {last_step}) says that it made {runs} runs"
             expect(
                 runs == last_step - done,
-                f"{what}; after {done} steps in that folder, needed are {last_step - done}",
+                f"{what}; after {done} steps in that folder, there must be {last_step - done}",
             )
             saved = tf.train.latest_checkpoint(folder)
             expect(saved is not None, f"{what}, but there is no checkpoint in the folder")
@@ -104,7 +104,7 @@ def ex3(lookup: Callable[[Any, Any], Any]) -> str:
         homes = [part.op.device or "no task in particular" for part in parts]
         expect(
             {home[:14] for home in homes} == {"/job:ps/task:0", "/job:ps/task:1"},
-            f"the halves live on {' and '.join(homes)}; needed is one on each parameter server",
+            f"the halves live on {' and '.join(homes)}; there must be one on each parameter server",
         )
         # The cluster does not exist: only the arithmetic is tried.
         anywhere = tf.ConfigProto(allow_soft_placement=True)

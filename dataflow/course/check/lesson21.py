@@ -27,7 +27,7 @@ def ex1(more_rules: dict[str, Rule]) -> str:
     begun(any(more_rules.get(name, ...) is not ... for name in _TYPES))
     for name in _TYPES:
         expect(more_rules.get(name, ...) is not ..., f"there is no rule for {name} yet")
-        expect_type(callable(more_rules[name]), f"the rule of {name} is no function")
+        expect_type(callable(more_rules[name]), f"the rule of {name} is not a function")
     rng = np.random.default_rng(3)
     made = {
         "Exp": lambda a, b: tf.exp(a),

@@ -156,7 +156,7 @@ def ex1(all_gather: Callable[[Any, Any], Any]) -> str:
             )
             expect(
                 worker.messages == num - 1,
-                f"{told} sends {worker.messages} arrays, needed are {num - 1}",
+                f"{told} sends {worker.messages} arrays, there must be {num - 1}",
             )
     return "Right: everybody has everything, and nobody sent to any but the neighbor."
 

@@ -50,7 +50,7 @@ def clean_question(value: Any) -> Question:
     Raises `Refusal`.
     """
     if not isinstance(value, Mapping):
-        raise Refusal(422, "The question that came with an answer is no question.")
+        raise Refusal(422, "The question that came with an answer is not a question.")
     form = value.get("form")
     cleaner = _CLEANERS.get(form) if isinstance(form, str) else None
     if cleaner is None:

@@ -37,7 +37,7 @@ class _ArraysOnly(pickle.Unpickler):
         if (module, name) == ("_codecs", "encode"):
             return lambda text, encoding: text.encode(encoding)
         if (module, name) not in _ALLOWED:
-            raise pickle.UnpicklingError(f"{module}.{name} is no array")
+            raise pickle.UnpicklingError(f"{module}.{name} is not an array")
         return _ALLOWED[module, name]
 
 

@@ -43,7 +43,7 @@ def load_img(
         methods = ("nearest", "bilinear", "bicubic", "lanczos", "hamming", "box")
         if interpolation not in methods:
             raise ValueError(
-                f"Invalid interpolation method {interpolation}; there are {', '.join(methods)}."
+                f"Invalid interpolation method {interpolation}; choose one of {', '.join(methods)}."
             )
         size = (target_size[1], target_size[0])
         if image.size != size:

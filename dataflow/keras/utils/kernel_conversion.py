@@ -17,7 +17,7 @@ def convert_kernel(kernel: Any) -> Any:
     """
     kernel = np.asarray(kernel)
     if not 3 <= kernel.ndim <= 5:
-        raise ValueError(f"Invalid kernel shape: {kernel.shape}; needed are 3 to 5 axes")
+        raise ValueError(f"Invalid kernel shape: {kernel.shape}; it must have 3 to 5 axes")
     return np.flip(kernel, tuple(range(kernel.ndim - 2))).copy()
 
 

@@ -141,7 +141,7 @@ def fixed_length_record_dataset_kernel(
                 raise InvalidArgumentError(
                     None,
                     None,
-                    f"{path}: {len(body)} bytes of records are no multiple of {size} bytes",
+                    f"{path}: {len(body)} bytes of records are not a multiple of {size} bytes",
                 )
             for at in range(0, len(body), size):
                 yield (np.array(body[at : at + size], dtype=object),)

@@ -131,7 +131,7 @@ def test_sessions_of_several_workers_share_a_recording(cluster):
 
 
 def test_a_session_of_this_process_alone_is_refused():
-    with tf.Session() as session, pytest.raises(ValueError, match="needed is one of a cluster"):
+    with tf.Session() as session, pytest.raises(ValueError, match="pass a session of a cluster"):
         tf.cluster.Recording().run(session, tf.constant(1))
     with pytest.raises(ValueError, match="at least 1, got 0"):
         tf.cluster.Recording(max_steps=0)

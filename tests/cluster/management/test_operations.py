@@ -49,12 +49,12 @@ def test_a_paused_task_is_slow_and_goes_on(launched):
         thread.start()
         thread.join(0.3)
         assert thread.is_alive(), "a step ran on a paused task"
-        with pytest.raises(tf.errors.UnavailableError, match="is paused; needed is running"):
+        with pytest.raises(tf.errors.UnavailableError, match="is paused, but it must be running"):
             launched.slow_down("worker:1", 1.0)
         launched.resume("worker:1")
         thread.join(60)
         assert outcome[0].tolist() == [2.0, 2.0]
-        with pytest.raises(tf.errors.UnavailableError, match="is running; needed is paused"):
+        with pytest.raises(tf.errors.UnavailableError, match="is running, but it must be paused"):
             launched.resume("worker:1")
     assert kinds(launched, "/job:worker/task:1")[-2:] == ["paused", "resumed"]
     assert launched.deaths == []
@@ -84,7 +84,9 @@ def test_a_restart_on_request_even_of_a_task_that_stays_dead(eventually):
         assert kinds(cluster, "/job:ps/task:0") == ["died", "restarted"]
         cluster.kill("ps:0")
         eventually(lambda: row(cluster, "/job:ps/task:0")["state"] == "dead")
-        with pytest.raises(tf.errors.UnavailableError, match="ps/task:0 is dead; needed is run"):
+        with pytest.raises(
+            tf.errors.UnavailableError, match="ps/task:0 is dead, but it must be run"
+        ):
             cluster.kill("ps:0")
         cluster.restart("ps:0")
         w, step = add_on("/job:worker/task:0")

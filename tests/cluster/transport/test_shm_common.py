@@ -87,7 +87,7 @@ def test_memory_is_held_until_the_last_array_is_gone(memory):
 def test_what_is_no_such_memory_is_refused(memory):
     with pytest.raises(ValueError, match="in memory of 4000 bytes"):
         memory.vector(np.dtype(np.float32), 1001)
-    with open(os.devnull) as other, pytest.raises(OSError, match="no memory of a task"):
+    with open(os.devnull) as other, pytest.raises(OSError, match="not a task.s shared memory"):
         CommonMemory.open(os.getpid(), other.fileno(), 4000)
-    with pytest.raises(OSError, match="no memory of a task"):  # it would end past the file
+    with pytest.raises(OSError, match="not a task.s shared memory"):  # it would end past the file
         CommonMemory.open(os.getpid(), memory.fd, 5000)

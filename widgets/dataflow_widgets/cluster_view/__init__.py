@@ -60,7 +60,7 @@ class ClusterView(Widget):
         if hasattr(subject, "gradients_dropped"):  # a simulation
             if subject.recording is None:
                 raise ValueError(
-                    "ClusterView: this simulation was not recorded; needed is "
+                    "ClusterView: this simulation was not recorded; use "
                     "tf.cluster.simulate(..., record=True)."
                 )
             self._subject, self._recording = "simulated", subject.recording

@@ -200,7 +200,7 @@ class EmbeddingView(Widget):
         if isinstance(item, int | np.integer) and not isinstance(item, bool):
             if 0 <= item < len(self._labels):
                 return int(item)
-            raise KeyError(f"there is no point {item}; there are {len(self._labels)}")
+            raise KeyError(f"there is no point {item}; this view has {len(self._labels)}")
         text = str(item)
         if text in self._labels:
             return self._labels.index(text)

@@ -70,7 +70,7 @@ def _read(
             num_features = len(row) - 1
         if len(row) != num_features + 1:
             raise ValueError(
-                f"{filename}, line {number}: {len(row)} columns, needed are {num_features + 1} "
+                f"{filename}, line {number}: {len(row)} columns, but {num_features + 1} are needed "
                 "(the features and the target)."
             )
         try:
