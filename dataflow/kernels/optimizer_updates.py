@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from dataflow.kernels.cuda.optimizer_updates import update_on_gpu
 from dataflow.kernels.jit import compiler
 from dataflow.kernels.jit.rule_tracer import trace_call
 from dataflow.kernels.jit.thread_pool import run_calls
+from dataflow.kernels.listed_updates import ListedUpdates
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.row_updates import RowUpdate, Rule, locked, release, shape_of_all, update_rows
@@ -75,7 +76,7 @@ def _update_kernels(
     def dense_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:
         scalars = inputs[num_refs:grad] + inputs[grad + 1 :]
         chosen, scalars = described(context.xp, scalars, attrs)
-        update_dense(context, [(list(inputs[:num_refs]), inputs[grad])], chosen, scalars)
+        update_dense(context, list(inputs[:num_refs]), [inputs[grad]], chosen, scalars)
 
     _DESCRIBED.update((f"{kind}Apply{name}", described) for kind in kinds)
     if not sparse:
@@ -93,14 +94,22 @@ def _update_kernels(
 
 
 def update_dense(
-    context: Any, pairs: list[tuple[list[Any], Any]], rule: Rule, scalars: tuple[Any, ...]
+    context: Any, refs: list[Any], grads: Sequence[Any], rule: Rule, scalars: tuple[Any, ...]
 ) -> None:
-    """One rule for (variable and slots, gradient), once or often.
+    """One rule for each gradient and its part of ``refs``: a variable and its slots.
 
     Nothing changes where one of them has a wrong shape. All are of one type.
     """
     xp = context.xp
-    held = locked([ref for refs, _ in pairs for ref in refs])
+    if xp is np:
+        listed = context.state.get("updates")
+        if listed is None:
+            listed = context.state.setdefault("updates", ListedUpdates())
+        if listed.run(refs, grads, rule, scalars):
+            return
+    each = len(refs) // len(grads)
+    pairs = [(refs[i * each : (i + 1) * each], grad) for i, grad in enumerate(grads)]
+    held = locked(refs)
     try:
         for refs, grad in pairs:
             shape = shape_of_all(refs)
@@ -295,15 +304,17 @@ def update_all_kernel(
 ) -> Callable[..., None]:
     described = _DESCRIBED[update]
     each = R // N
-    parts = [slice(i, i + each) for i in range(0, R, each)]
 
     def run(refs: list[Any], grads: list[Any], scalars: list[Any], rows: list[Any]) -> None:
         rule, numbers = described(context.xp, tuple(scalars), update_attrs)
-        pairs = [(refs[part], grad) for part, grad in zip(parts, grads, strict=True)]
         if not rows:
-            update_dense(context, pairs, rule, numbers)
+            update_dense(context, refs, grads, rule, numbers)
             return
-        updates = [RowUpdate(*pair, indices) for pair, indices in zip(pairs, rows, strict=True)]
+        starts = range(0, R, each)
+        updates = [
+            RowUpdate(refs[start : start + each], grad, indices)
+            for start, grad, indices in zip(starts, grads, rows, strict=True)
+        ]
         update_rows(context, updates, rule, numbers)
 
     return run

@@ -42,6 +42,12 @@ class Single(NamedTuple):
     value: float
 
 
+class Number(NamedTuple):
+    """An array's first element, of 64 bits, as a field of a call's table: what it is when the call is made."""
+
+    array: Array
+
+
 class CallList:
     """Calls in machine code. ``run(arrays)`` makes them and says whether it did: all arrays must have the
     layouts of those that the list was written for (and the contents, where it depends on them), and be NumPy's own,
@@ -65,16 +71,27 @@ class CallList:
         """Makes the calls, unless an array has another layout."""
         return bool(self._code(self._pack(*map(id, arrays))))
 
+    def run_by_id(self, ids: Sequence[int]) -> bool:
+        """As `run`, of the `id` of each array: a reference to one that is changed would make it refuse."""
+        return bool(self._code(self._pack(*ids)))
+
 
 class CallWriter:
     """Writes a `CallList` for ``arrays``: examples of what it will be given, with the same layouts.
 
-    ``numbers`` are those, contiguous, that will have the same contents.
+    ``numbers`` are those, contiguous, that will have the same contents, ``changed`` those that calls change in place: to
+    such an array nobody else may refer.
     """
 
-    def __init__(self, arrays: Sequence[Array], numbers: Sequence[Array] = ()) -> None:
+    def __init__(
+        self,
+        arrays: Sequence[Array],
+        numbers: Sequence[Array] = (),
+        changed: Sequence[Array] = (),
+    ) -> None:
         self._arrays = list(arrays)
         self._numbers = {id(x) for x in numbers}
+        self._changed = {id(x) for x in changed}
         self._calls: list[tuple[int, tuple[Any, ...]]] = []
         self._kept: list[Array] = []
         self._constants: set[int] = set()
@@ -130,7 +147,7 @@ class CallWriter:
         del self._calls[mark:]
 
     def call(self, function: int, *fields: Any) -> None:
-        """Adds a call of ``function`` with a table of integers, floats, `At`s and `Single`s."""
+        """Adds a call of ``function`` with a table of integers, floats, `At`s, `Single`s and `Number`s."""
         self._calls.append((function, fields))
 
     def ufunc(self, ufunc: np.ufunc, *arrays: Array) -> bool:
@@ -268,6 +285,7 @@ class CallWriter:
         count = len(self._calls)
         #: (place of a word, array, offset) of the addresses that are filled in.
         patches: list[tuple[int, int, int]] = []
+        numbers: list[tuple[int, int, int]] = []
         tables: list[int] = []
         heads: list[int] = []
         layouts = [field for x in self._arrays for field in self._layout_of(x)]
@@ -282,26 +300,33 @@ class CallWriter:
                         continue
                     patches.append((head + len(tables), *place))
                     tables.append(0)
+                elif type(field) is Number:
+                    place = self._place(field.array)
+                    assert place is not None  # else its value could be written down
+                    numbers.append((head + len(tables), *place))
+                    tables.append(0)
                 elif type(field) is Single:
                     tables.append(struct.unpack("i", struct.pack("f", field.value))[0])
                 elif type(field) is float:
                     tables.append(struct.unpack("q", struct.pack("d", field))[0])
                 else:
                     tables.append(int(field))
-        numbers = len(self._arrays), count, len(patches), 8 * (head + len(tables))
-        sizes = [*numbers, id(np.ndarray), address_of(self.refused)]
-        ends = [v for place, array, offset in patches for v in (8 * place, 8 * array, offset)]
+        counts = len(self._arrays), count, len(patches), len(numbers)
+        sizes = [*counts, 8 * (head + len(tables)), id(np.ndarray), address_of(self.refused)]
+        filled = [*patches, *numbers]
+        ends = [v for place, array, offset in filled for v in (8 * place, 8 * array, offset)]
         words = np.array([*sizes, *layouts, *heads, *tables, *ends], np.int64)
         return CallList(words, count, len(self._arrays), self._kept)
 
     def _layout_of(self, x: Array) -> tuple[int, ...]:
-        """The fields to compare: the dtype's address, the rank, an array with lengths and strides, and the contents
-        with their number of bytes."""
+        """The fields to compare: the dtype's address, the rank, an array with lengths and strides, the contents
+        with their number of bytes, and whether it is changed."""
         layout = np.array([*x.shape, *x.strides] or [0], np.int64)
         contents = x.copy() if id(x) in self._numbers else np.empty(0)
         self._kept += [layout, contents]
         _dtypes[id(x.dtype)] = x.dtype
-        return id(x.dtype), x.ndim, address_of(layout), address_of(contents), contents.nbytes
+        same = address_of(contents), contents.nbytes
+        return id(x.dtype), x.ndim, address_of(layout), *same, id(x) in self._changed
 
     def _place(self, x: Array) -> tuple[int, int] | None:
         """(Number of the given array, offset) of an array that lies in it; ``None`` for memory of our own."""

@@ -15,14 +15,14 @@ from dataflow.kernels.jit.loop_codegen import DATA_OFFSET
 #: The most operands of a ufunc, and axes around its inner loop.
 OPERANDS, AXES = 4, 3
 #: How many words say what an array must be.
-FIELDS = 5
+FIELDS = 6
 #: The words before these.
-HEAD = ("arrays", "calls", "patches", "places", "type", "refused")
+HEAD = ("arrays", "calls", "patches", "numbers", "places", "type", "refused")
 #: Where an array object has its rank, the addresses of its lengths and strides, and of its dtype; where any
 #: object has the address of its type.
-_TYPE, _RANK, _LENGTHS, _STRIDES, _DTYPE, _FLAGS = 8, 24, 32, 40, 56, 64
-#: The flag of an array whose elements lie at multiples of their size.
-_ALIGNED = 0x100
+_TYPE, _RANK, _LENGTHS, _STRIDES, _BASE, _DTYPE, _FLAGS = 8, 24, 32, 40, 48, 56, 64
+#: The flags of an array whose elements lie at multiples of their size, and of one that may be changed.
+_ALIGNED, _WRITEABLE = 0x100, 0x400
 
 
 class Code(NamedTuple):
@@ -172,9 +172,9 @@ def _run() -> Writer:
     """Compares the layouts, fills in the addresses and makes the calls; 1, or 0 where something differs, or a call
     refused.
 
-    The words are `HEAD` (number of arrays, of calls, of addresses to fill in, where those are, the type of arrays, the
-    address of a number that calls set when they refuse), layouts, (function, offset of its table) of each call, the
-    tables, and (offset of a word, of the array's id, what is added) of each address.
+    The words are `HEAD` (how many arrays, calls, addresses and numbers to fill in, where those are, the type of arrays,
+    the address of what calls set when they refuse), layouts, (function, offset of its table) of each call, the
+    tables, and (offset of a word, of the array's id, what is added) of each address and of each number's.
     """
     w = Writer("i64 @run(ptr %words, ptr %ids)")
     fields = w.fields("%words", HEAD)
@@ -223,20 +223,40 @@ def _run() -> Writer:
             return 1
 
         w.loop(w.load("i64", w.element("i64", layout, 4)), compare_byte)
+
+        def refuse_unless_alone() -> None:
+            count = w.put(
+                f"zext i32 {w.load('i32', found)} to i64"
+            )  # of references: one, its owner's
+            shared = w.op("or", w.op("xor", count, 1), w.load("i64", field(_BASE)))
+            fixed = w.op("xor", w.op("and", flags, _WRITEABLE), _WRITEABLE)
+            refuse_unless(w.compare("eq", w.op("or", shared, fixed), 0))
+
+        w.when(w.compare("ne", w.load("i64", w.element("i64", layout, 5)), 0), refuse_unless_alone)
         return 1
 
     w.loop(fields["arrays"], check)
     places = w.element("i8", "%words", fields["places"])
 
-    def patch(i: str) -> int:
+    def address(i: str) -> tuple[str, str]:
         at = w.element("i64", places, w.op("mul", i, 3))
         word, array, offset = (w.load("i64", w.element("i64", at, k)) for k in range(3))
         found = w.load("ptr", w.element("i8", "%ids", array))
         data = w.load("i64", w.element("i8", found, DATA_OFFSET))
-        w.store("i64", w.op("add", data, offset), w.element("i8", "%words", word))
+        return w.op("add", data, offset), w.element("i8", "%words", word)
+
+    def fill(i: str) -> int:
+        value, to = address(i)
+        w.store("i64", value, to)
         return 1
 
-    w.loop(fields["patches"], patch)
+    def fill_number(i: str) -> int:
+        place, to = address(w.op("add", i, fields["patches"]))
+        w.store("i64", w.load("i64", w.pointer(place)), to)
+        return 1
+
+    w.loop(fields["patches"], fill)
+    w.loop(fields["numbers"], fill_number)
     calls = w.element("i64", layouts, w.op("mul", fields["arrays"], FIELDS))
 
     def make(i: str) -> int:
