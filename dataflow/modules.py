@@ -1,4 +1,4 @@
-"""`tf.Module`: a base of classes that hold variables."""
+"""`tf.Module`: a base class for objects that hold variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataflow.ops.variables import Variable
 
 
 class Module(AutoTrackable):
-    """A base for classes that hold variables and other modules, and find them again."""
+    """Base class for objects that hold variables and other modules, and can list them."""
 
     def __init__(self, name: str | None = None) -> None:
         if name is None:
@@ -30,7 +30,7 @@ class Module(AutoTrackable):
 
     @property
     def name(self) -> str:
-        """The name that it was given, or that of its class."""
+        """The name given to the constructor, or that of the class."""
         return self._name
 
     @property
@@ -51,7 +51,7 @@ class Module(AutoTrackable):
 
     @property
     def variables(self) -> tuple[Any, ...]:
-        """The variables of this module and those it holds, each once."""
+        """The variables of this module and of its submodules, without duplicates."""
         return tuple(self._flatten(predicate=lambda leaf: isinstance(leaf, Variable)))
 
     @property
@@ -61,7 +61,7 @@ class Module(AutoTrackable):
 
     @property
     def submodules(self) -> tuple[Any, ...]:
-        """The modules within, each once."""
+        """All submodules, without duplicates."""
         return tuple(self._flatten(predicate=_is_module))
 
     #: Attributes that are not looked into; a class below may name more.

@@ -1,7 +1,7 @@
 """``tf.compat.v2.summary``: summaries that go to the current writer, each with its step.
 
-They are written unless `record_if` says otherwise. A function that makes one gives a bool tensor, which writes the
-event when it is computed and says whether it did: False without a writer.
+They are written unless `record_if` says otherwise. Each function returns a bool tensor: computing it writes the
+event, and its value tells whether an event was written (False without a writer).
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ __all__ = [
 
 
 class _Default:
-    """The step of summaries that are given none."""
+    """The step of summaries for which none is given."""
 
     step: Any = None
 
 
 def _set_step(step: Any) -> None:
-    """``step`` (an integer, or an int64 scalar) belongs to summaries that are given none; ``None``: none again."""
+    """Sets the default step (an integer or an int64 scalar) of summaries; ``None`` removes it."""
     _Default.step = step
 
 
 def _get_step() -> Any:
-    """What was last set."""
+    """The default step, as it was last set."""
     return _Default.step
 
 
@@ -93,7 +93,7 @@ def write(tag: str, tensor: TensorLike, step: Any = None, metadata: Any = None, 
 
 
 def scalar(name: str, data: TensorLike, step: Any = None, description: str | None = None) -> Any:
-    """Writes one number, as float32. ``description``, here and below, is taken without effect."""
+    """Writes one number, as float32. ``description``, here and below, is accepted and ignored."""
     return write(name, cast(data, dtypes.float32), step, _metadata("scalars"))
 
 

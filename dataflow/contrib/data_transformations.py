@@ -17,9 +17,9 @@ from dataflow.shapes import TensorShape
 
 
 def assert_element_shape(expected_shapes: Any) -> Callable[[Dataset], Dataset]:
-    """Elements have the shapes of ``expected_shapes``: known from now on, and checked in a run.
+    """Sets the shapes of the elements to ``expected_shapes``, and checks them when the dataset runs.
 
-    Raises `ValueError` where the shapes that are known contradict them.
+    Raises `ValueError` if known shapes contradict them.
     """
 
     def check(*element: Any) -> Any:
@@ -55,7 +55,7 @@ def read_batch_features(
 ) -> Any:
     """The next batch of the ``Example`` messages in files, parsed by ``features``: a dict of tensors.
 
-    ``randomize_input`` draws from ``capacity`` of them; ``num_epochs`` None: for ever.
+    ``randomize_input`` draws from ``capacity`` of them; ``num_epochs=None`` repeats forever.
     """
     files = Dataset.list_files(file_pattern, shuffle=randomize_input)
     records = files.flat_map(lambda name: reader(name, *(reader_args or [])))
@@ -68,7 +68,7 @@ def read_batch_features(
 
 
 def reduce_dataset(dataset: Dataset, reducer: Reducer) -> Any:
-    """The state of ``reducer``, a nest of tensors, after all elements; raises `TypeError` for no dataset."""
+    """The state of ``reducer``, a nest of tensors, after all elements; `TypeError` for anything but a dataset."""
     if not isinstance(dataset, Dataset):
         raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
     return dataset.reduce(reducer.init_func(np.int64(0)), reducer.reduce_func)
@@ -82,7 +82,7 @@ def sliding_window_batch(
 ) -> Callable[[Dataset], Dataset]:
     """Batches of ``window_size`` elements, ``window_stride`` apart; the next begins ``window_shift`` later.
 
-    ``stride`` is an older name of ``window_shift``, 1 where neither is given; `ValueError` for both.
+    ``stride`` is an older name of ``window_shift``, 1 if neither is given; raises `ValueError` if both are.
     """
     if stride is not None and window_shift is not None:
         raise ValueError("Cannot specify both `stride` and `window_shift`")

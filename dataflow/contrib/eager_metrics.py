@@ -1,4 +1,4 @@
-"""``tf.contrib.eager.metrics``: objects that count over batches."""
+"""``tf.contrib.eager.metrics``: metrics that accumulate over batches."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["Accuracy", "BinaryAccuracy", "CategoricalAccuracy", "Mean", "Metric"
 
 
 class Metric(base_metric.Metric):
-    """A value over batches: ``metric(values)`` counts a batch, ``metric.result()`` is the value so far.
+    """Base class: ``metric(values)`` adds a batch, ``metric.result()`` returns the value so far.
 
-    A class of a program's own makes variables in ``build(values)`` (`add_variable`) and counts in ``call``.
+    Subclasses create variables in ``build(values)`` (with `add_variable`) and update them in ``call``.
     """
 
     def build(self, *args: Any, **kwargs: Any) -> None:
-        """Makes the variables, at the first call."""
+        """Creates the variables, on the first call."""
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Counts a batch; what it returns is what the call returns."""
+        """Adds a batch; the result is that of calling the metric."""
         raise NotImplementedError("Metrics must define a call() member function")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Counts a batch, and returns it."""
+        """Adds a batch, and returns it."""
         if not self.built:
             self.build(*args, **kwargs)
             self.built = True
@@ -39,7 +39,7 @@ class Metric(base_metric.Metric):
     def add_variable(  # type: ignore[override]
         self, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None
     ) -> Any:
-        """A variable of the metric, which starts at what ``initializer`` says (0)."""
+        """Creates a variable of the metric, initialized by ``initializer`` (0 by default)."""
         return self.add_weight(
             name, shape=() if shape is None else shape, initializer=initializer, dtype=dtype
         )
@@ -62,7 +62,7 @@ class Mean(Metric):
         self._mean = base_metric.Mean(self.name, dtype)
 
     def call(self, values: Any, weights: Any = None) -> Any:
-        """Counts ``values``, each with its weight, and returns them (with the weights, if given)."""
+        """Adds ``values``, each with its weight, and returns them (with the weights, if given)."""
         self._mean.update_state(values, weights)
         return values if weights is None else (values, weights)
 
@@ -71,34 +71,34 @@ class Mean(Metric):
         return self._mean.result()
 
     def reset_states(self) -> None:
-        """Begins anew."""
+        """Resets the sum and the count to 0."""
         self._mean.reset_states()
 
     @property
     def variables(self) -> list[Any]:
-        """The sum and the number."""
+        """The sum and the count."""
         return self._mean.weights
 
 
 class Accuracy(Mean):
-    """How many predictions are the labels; both of one shape."""
+    """The share of predictions that equal the labels; both have the same shape."""
 
     def __init__(self, name: str | None = None, dtype: Any = dtypes.float64) -> None:
         super().__init__(name or type(self).__name__, dtype)
 
     def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:  # type: ignore[override]
-        """Counts a batch, and returns it as tensors (with the weights, if given)."""
+        """Adds a batch, and returns it as tensors (with the weights, if given)."""
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
         super().call(cast(equal(*self._compared(labels, predictions)), self.dtype), weights)
         return (labels, predictions) if weights is None else (labels, predictions, weights)
 
     def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
-        """What must be equal for a prediction to be right."""
+        """The two tensors that are equal where a prediction is correct."""
         return labels, predictions
 
 
 class CategoricalAccuracy(Accuracy):
-    """How often the largest of a row of predictions is that of the row of labels; both [n, classes]."""
+    """How often predictions and labels, both [n, classes], have their maximum at the same class."""
 
     def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
         return argmax(labels, axis=-1), argmax(predictions, axis=-1)
@@ -118,7 +118,7 @@ class BinaryAccuracy(Accuracy):
 
 
 class SparseAccuracy(Accuracy):
-    """How often the largest of a row of predictions, [n, classes], is at the label, [n] or [n, 1]."""
+    """How often predictions, [n, classes], have their maximum at the label, [n] or [n, 1]."""
 
     def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
         if labels.shape.ndims == 2:

@@ -20,7 +20,7 @@ def _own_name(layer: Layer) -> str:
 
 
 class Network(Layer):
-    """Subclasses register their layers with `track_layer`, and say in ``call`` how they follow.
+    """Subclasses register their layers with `track_layer`, and connect them in ``call``.
 
     Variables are named below the network (``my_net/dense/kernel``), whose name comes from the
     class, or is ``name``. Raises `ValueError` for a name with slashes.
@@ -33,9 +33,9 @@ class Network(Layer):
         self._layers: list[Layer] = []
 
     def track_layer(self, layer: Layer) -> Layer:
-        """Makes the layer's variables the network's, and returns it.
+        """Registers the layer, so that its variables belong to the network, and returns it.
 
-        Raises `TypeError` for what is no layer, `RuntimeError` before ``Network.__init__``.
+        Raises `TypeError` for anything but a layer, `RuntimeError` before ``Network.__init__``.
         """
         if not hasattr(self, "_layers"):
             raise RuntimeError("Need to call Network.__init__ before adding layers")
@@ -134,7 +134,7 @@ class Sequential(Network):
             self.add(step)
 
     def add(self, layer_func: Callable[..., Any]) -> None:
-        """One more at the end; one that takes ``training`` is told. `TypeError` for what cannot be called."""
+        """Appends a layer or function, which is passed ``training`` if it takes it; `TypeError` if not callable."""
         if isinstance(layer_func, Layer):
             self.track_layer(layer_func)
             names = inspect.signature(layer_func.call).parameters
@@ -147,7 +147,7 @@ class Sequential(Network):
         self._steps.append((layer_func, "training" in names))
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        """The last one's output."""
+        """The output of the last layer."""
         for step, told in self._steps:
             inputs = step(inputs, training=training) if told else step(inputs)
         return inputs

@@ -141,7 +141,7 @@ def wait_for_new_checkpoint(
 ) -> str | None:
     """The newest checkpoint of a folder, once it is another than ``last_checkpoint``.
 
-    None where none has come after ``timeout`` seconds; a ``timeout`` of None waits for ever.
+    None where none has come after ``timeout`` seconds; a ``timeout`` of None waits forever.
     """
     logging.info("Waiting for new checkpoint at %s", checkpoint_dir)
     stop = None if timeout is None else time.monotonic() + timeout

@@ -1,4 +1,4 @@
-"""``tf.contrib.kernel_methods``: linear models of random Fourier features, which stand for a kernel."""
+"""``tf.contrib.kernel_methods``: linear models on random Fourier features, which approximate a kernel."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ __all__ = ["KernelLinearClassifier", "RandomFourierFeatureMapper", "sparse_multi
 
 
 class InvalidShapeError(Exception):
-    """A mapper was given a tensor of another shape."""
+    """A mapper was given a tensor of the wrong shape."""
 
 
 class DenseKernelMapper:
-    """What maps float32 [batch, input_dim] to [batch, output_dim]; subclasses define `map`."""
+    """Base class of mappings from float32 [batch, input_dim] to [batch, output_dim]; subclasses define `map`."""
 
     name: str
     input_dim: int
     output_dim: int
 
     def map(self, input_tensor: Tensor) -> Tensor:
-        """The features; to be defined."""
+        """The features; subclasses define it."""
         raise NotImplementedError("map is not implemented for DenseKernelMapper.")
 
 

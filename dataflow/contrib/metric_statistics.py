@@ -42,7 +42,7 @@ def count(values: TensorLike, weights: TensorLike | None = None) -> Pair:
 def streaming_covariance(
     predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None
 ) -> Pair:
-    """The unbiased covariance of two float32 tensors of one shape; NaN before a second value.
+    """The unbiased covariance of two float32 tensors of the same shape; NaN before a second value.
 
     Batches are joined by the rule of Chan, Golub and LeVeque ("Updating Formulae and a Pairwise
     Algorithm for Computing Sample Variances", 1979).
@@ -83,7 +83,7 @@ def streaming_covariance(
 def streaming_pearson_correlation(
     predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None
 ) -> Pair:
-    """Pearson's correlation coefficient of two float32 tensors of one shape."""
+    """Pearson's correlation coefficient of two float32 tensors of the same shape."""
     predictions, labels, weights = matched(predictions, labels, weights)
     if weights is not None:
         weights = broadcast_weights(weights, predictions)

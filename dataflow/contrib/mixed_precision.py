@@ -1,4 +1,4 @@
-"""``tf.contrib.mixed_precision``: managers of a loss's scale, and the optimizer that asks them."""
+"""``tf.contrib.mixed_precision``: managers of the loss scale, and the optimizer that uses them."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ __all__ = [
 
 
 class LossScaleManager(abc.ABC):
-    """The base of managers, one's own too."""
+    """Base class of loss scale managers, including your own."""
 
     @abc.abstractmethod
     def get_loss_scale(self) -> Tensor:
-        """The scale now, a float32 scalar."""
+        """The current scale, a float32 scalar."""
 
     @abc.abstractmethod
     def update_loss_scale(self, finite_grads: Any) -> Any:
-        """What changes the scale after a step; ``finite_grads``: whether all its gradients are finite."""
+        """The op that updates the scale after a step; ``finite_grads`` tells whether all gradients are finite."""
 
 
 class FixedLossScaleManager(LossScaleManager):
@@ -48,7 +48,7 @@ class FixedLossScaleManager(LossScaleManager):
         self._loss_scale = convert_to_tensor(loss_scale, dtype=dtypes.float32)
 
     def get_loss_scale(self) -> Tensor:
-        """The scale, a constant."""
+        """The scale, a constant tensor."""
         return self._loss_scale
 
     def update_loss_scale(self, finite_grads: Any) -> Any:
@@ -92,7 +92,7 @@ class ExponentialUpdateLossScaleManager(LossScaleManager):
         return self._loss_scale
 
     def update_loss_scale(self, finite_grads: Any) -> Any:
-        """What changes the scale and the counts of good and bad steps."""
+        """The op that updates the scale and the counts of good and bad steps."""
         scale = identity(self._loss_scale)
         good = identity(self._num_good_steps) + 1
         bad = identity(self._num_bad_steps)
@@ -115,7 +115,7 @@ class ExponentialUpdateLossScaleManager(LossScaleManager):
 class LossScaleOptimizer(Optimizer):
     """Scales the loss for ``opt``, an optimizer of `tf.train`, as ``loss_scale_manager`` says.
 
-    A step whose gradients are not all finite is left out.
+    A step is skipped unless all its gradients are finite.
     """
 
     def __init__(self, opt: Any, loss_scale_manager: LossScaleManager) -> None:
@@ -124,7 +124,7 @@ class LossScaleOptimizer(Optimizer):
         self._loss_scale_manager = loss_scale_manager
 
     def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
-        """As the optimizer's, of the scaled loss, then divided by the scale."""
+        """The gradients of the scaled loss, divided by the scale."""
         scale = identity(self._loss_scale_manager.get_loss_scale())
         pairs = self._opt.compute_gradients(scaled(loss, scale), *args, **kwargs)
         gradients = unscaled([g for g, _ in pairs], scale)
@@ -133,7 +133,7 @@ class LossScaleOptimizer(Optimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """As the optimizer's, where all gradients are finite; then asks the manager to update."""
+        """Applies the gradients if all are finite, and then updates the manager's scale."""
         pairs = list(grads_and_vars)
 
         def step() -> Any:

@@ -143,7 +143,7 @@ def stratified_sample(
         init_probs: how often each class comes; None counts it while examples come, in a variable.
 
     Returns ``(tensors, labels)``, ``[batch_size, ...]`` each. Raises `ValueError` for shapes that do not fit and for a
-    class that is wanted and never comes, `TypeError` where ``tensors`` is no list, and at run time
+    class that is wanted and never comes, `TypeError` if ``tensors`` is not a list, and at run time
     `InvalidArgumentError` for labels without a class and for probabilities that do not sum to 1.
     """
     if isinstance(tensors, Tensor):

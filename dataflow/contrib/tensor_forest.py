@@ -1,4 +1,4 @@
-"""``tf.contrib.tensor_forest``: random forests for classes, which are trained batch after batch."""
+"""``tf.contrib.tensor_forest``: random forests for classification, trained batch by batch."""
 
 from __future__ import annotations
 
@@ -66,21 +66,21 @@ _FIXED = {
 class ForestHParams:
     """The settings of a forest, as attributes; `fill` completes them.
 
-    ``num_classes`` and ``num_features`` are needed. ``num_trees`` trees of ``max_nodes`` nodes; a leaf is split
+    ``num_classes`` and ``num_features`` are required. ``num_trees`` trees of ``max_nodes`` nodes; a leaf is split
     after ``split_after_samples`` examples by the best of ``num_splits_to_consider`` splits. Each batch a tree
     takes ``bagging_fraction`` of the rows; it asks for ``feature_bagging_fraction`` of the features. With
-    ``base_random_seed`` forests repeat. Others are taken as TensorFlow's, without effect.
+    ``base_random_seed`` forests repeat. TensorFlow's other settings are accepted and ignored.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         vars(self).update({**_DEFAULTS, **dict(zip(_DEFAULTS, args, strict=False)), **kwargs})
 
     def values(self) -> dict[str, Any]:
-        """All of them."""
+        """All settings, by name."""
         return vars(self)
 
     def fill(self) -> ForestHParams:
-        """Sets what follows from the others, and returns itself.
+        """Sets the values that follow from the others, and returns ``self``.
 
         Raises `AttributeError` without ``num_classes`` or ``num_features``, `ValueError` for what is not supported:
         regression, other ways to finish and prune splits.
@@ -109,7 +109,7 @@ class ForestHParams:
 
 
 class RandomForestGraphs:
-    """A forest in the default graph; what its leaves have learned of their next split is kept beside it."""
+    """A forest in the default graph; the statistics that its leaves split by are kept outside the graph."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class RandomForestGraphs:
         input_weights: Any = None,
         **tree_kwargs: Any,
     ) -> Any:
-        """An operation that takes a batch: features [n, num_features], classes [n] and weights [n]."""
+        """An operation that trains on a batch: features [n, num_features], classes [n] and weights [n]."""
         x, y = _dense(input_data), cast(convert_to_tensor(input_labels), dtypes.int32)
         weights = array.ones([1]) if input_weights is None else input_weights
         kept = [*self._parts, self._sizes]
@@ -197,7 +197,7 @@ class RandomForestGraphs:
         return result, None, None
 
     def average_size(self) -> Tensor:
-        """How many nodes a tree has."""
+        """The average number of nodes in a tree."""
         size: Tensor = reduce_mean(cast(self._sizes, dtypes.float32))
         return size
 

@@ -1,4 +1,4 @@
-"""``tf.contrib.testing``: what tests of training loops look at: summaries in files, and a writer that keeps them."""
+"""``tf.contrib.testing``: helpers for tests of training loops: summaries read from files, and a fake summary writer."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ def _not_before_0(global_step: Any) -> None:
 
 
 class FakeSummaryWriter:
-    """Stands for `tf.summary.FileWriter` and keeps what it is given, for a test to look at.
+    """A fake `tf.summary.FileWriter` that keeps what it is given, for tests to inspect.
 
-    ``install()`` puts it in place of the writers that `tf.summary.FileWriterCache` gives.
+    ``install()`` makes `tf.summary.FileWriterCache` return fake writers.
     """
 
     _replaced: type | None = None
 
     @classmethod
     def install(cls) -> None:
-        """Writers are fake ones from now on; raises `ValueError` where they are already."""
+        """Makes all cached writers fake ones; raises `ValueError` if they already are."""
         if FakeSummaryWriter._replaced is not None:
             raise ValueError("FakeSummaryWriter already installed.")
         FakeSummaryWriter._replaced = file_writer.FileWriter
@@ -84,7 +84,7 @@ class FakeSummaryWriter:
 
     @classmethod
     def uninstall(cls) -> None:
-        """Undoes `install`; raises `ValueError` without one."""
+        """Undoes `install`; raises `ValueError` if it was not called."""
         if FakeSummaryWriter._replaced is None:
             raise ValueError("FakeSummaryWriter not installed.")
         file_writer.FileWriter = FakeSummaryWriter._replaced  # type: ignore[assignment, misc]
@@ -133,7 +133,7 @@ class FakeSummaryWriter:
         expected_added_meta_graphs: Any = None,
         expected_session_logs: Any = None,
     ) -> None:
-        """Asserts what was kept; ``expected_summaries``: step -> {tag: number}. None says nothing.
+        """Asserts what was kept; ``expected_summaries``: step -> {tag: number}. None is not checked.
 
         How many steps a second there were is not compared.
         """

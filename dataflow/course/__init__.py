@@ -38,7 +38,7 @@ def together(session: Any, *programs: Any) -> None:
 def variant(seed: int) -> None:
     """Has checks and questions be those of the variant ``seed``, as a copy of ``dataflow course variants`` needs.
 
-    Such a copy calls it by itself; 0 is the lesson as it ships. Raises `ValueError` for what is no seed.
+    Such a copy calls it by itself; 0 is the lesson as it ships. Raises `ValueError` for anything but a seed.
     """
     from dataflow.course import variants
 
@@ -67,7 +67,7 @@ def join(address: str | None = None, code: str | None = None, name: str | None =
     kernel the teacher's: its questions and their answers reach the page, and no attempts.
 
     Returns an object whose text says how many answers were sent. Raises `ValueError` for a wrong code and
-    for what is no address, and `UnimplementedError` where no connection can be made.
+    for anything but an address, and `UnimplementedError` where no connection can be made.
     """
     from dataflow.course.classroom import membership
 

@@ -114,14 +114,14 @@ def notebook_path() -> Path | None:
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
-    """The notebook's JSON. Raises `ValueError` for what is not one, and `OSError`."""
+    """The notebook's JSON. Raises `ValueError` for anything else, and `OSError`."""
     if path.stat().st_size > _MAX_NOTEBOOK_BYTES:
         raise ValueError(f"larger than {_MAX_NOTEBOOK_BYTES // 1_000_000} MB")
     return notebook_of(path.read_text(encoding="utf-8"))
 
 
 def notebook_of(text: str) -> dict[str, Any]:
-    """The notebook whose file holds ``text``. Raises `ValueError` for what is not one."""
+    """The notebook whose file holds ``text``. Raises `ValueError` for anything else."""
     try:
         notebook = json.loads(text)
     except RecursionError as e:
@@ -197,14 +197,14 @@ def _cleaned(attempt: Mapping[str, Any]) -> Attempt:
 
 
 def variant_of(notebook: Mapping[str, Any]) -> int:
-    """The seed of the variant that a notebook is; 0 for the shipped text, and for what is no seed."""
+    """The seed of the variant that a notebook is; 0 for the shipped text, and for anything but a seed."""
     metadata = notebook.get("metadata")
     ours = metadata.get("dataflow") if isinstance(metadata, Mapping) else None
     return variant_in(ours) if isinstance(ours, Mapping) else 0
 
 
 def variant_in(record: Mapping[str, Any]) -> int:
-    """The seed under ``"variant"``; 0 for none, and for what is no seed."""
+    """The seed under ``"variant"``; 0 for none, and for anything but a seed."""
     try:
         return variants.valid_seed(record.get("variant", 0))
     except ValueError:

@@ -58,7 +58,7 @@ def run_listing(
     Returns the value of the last line, None where it is a statement.
 
     Raises what the program raises, `ValueError` for a fill that the listing does not have, and
-    `SyntaxError` for what is no Python.
+    `SyntaxError` for anything but Python.
     """
     program, notes = filled(source, fills or {})
     if python2:

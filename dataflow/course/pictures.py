@@ -91,7 +91,7 @@ def images(
 
     ``ends`` are the numbers at the two ends of the colors (default: each image has its own), ``places`` how many
     images there is room for (default: as many as there are), and ``labels`` the words at the axes of x and y, which
-    are not drawn without them. Raises `ValueError` for what is no image, and where there is no place.
+    are not drawn without them. Raises `ValueError` for anything but an image, and where there is no place.
     """
     room = len(pictures) if places is None else places
     fig, axes = charts.subplots(1, room, figsize=size or (min(11, 0.9 * room), 1.5))

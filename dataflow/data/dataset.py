@@ -288,7 +288,7 @@ class Dataset(Structured):
         )
 
     def repeat(self, count: int | TensorLike | None = None, name: str | None = None) -> Dataset:
-        """The dataset ``count`` times; for ever when ``None`` or -1."""
+        """The dataset ``count`` times; forever when ``None`` or -1."""
         return self._change(ops.repeat_dataset_op, int64_scalar(-1 if count is None else count))
 
     def take(self, count: Any, name: str | None = None) -> Dataset:

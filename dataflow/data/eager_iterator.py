@@ -1,4 +1,4 @@
-"""`EagerIterator`: the elements of a dataset one after the other, with eager execution."""
+"""`EagerIterator`: iterates over a dataset with eager execution."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from dataflow.shapes import as_dims
 
 
 class EagerIterator(Structured):
-    """Goes through a dataset once: ``for x in iterator``, or `get_next`.
+    """Iterates over a dataset once: ``for x in iterator``, or `get_next`.
 
-    The dataset's nodes are in a graph of the iterator's, which a session of its own runs.
+    The dataset's nodes live in a graph of their own, run by the iterator's own session.
     """
 
     def __init__(self, dataset: Any) -> None:

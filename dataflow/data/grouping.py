@@ -23,7 +23,7 @@ _NO_END = np.iinfo(np.int32).max
 
 
 def _int64_scalar(value: Any, name: str) -> Tensor:
-    """What a function returned, as int64; raises `ValueError` for what is no whole number."""
+    """What a function returned, as int64; raises `ValueError` for anything but a whole number."""
     tensor = convert_to_tensor(value)
     if tensor.dtype.base_dtype not in (dtypes.int64, dtypes.int32) or tensor.dims not in (
         (),

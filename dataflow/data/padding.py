@@ -1,4 +1,4 @@
-"""What `Dataset.padded_batch` fills up elements with, and to which shapes."""
+"""The shapes to which `Dataset.padded_batch` pads elements, and the values it pads with."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from dataflow.ops.type_specs import TensorSpec
 
 
 def padded_shapes_of(ours: Structure, padded_shapes: Any) -> tuple[Any, Any]:
-    """The shapes as they are given (none: an empty list), and what is known of them statically.
+    """The shapes as given (an empty list if none are), and what is known of them statically.
 
-    Raises `TypeError` for sparse components, `ValueError` for shapes into which elements do not fit.
+    Raises `TypeError` for sparse components, `ValueError` for shapes that elements do not fit into.
     """
     if any(not isinstance(spec, TensorSpec) for spec in ours.specs):
         raise TypeError(
@@ -43,7 +43,7 @@ def padded_shapes_of(ours: Structure, padded_shapes: Any) -> tuple[Any, Any]:
 
 
 def fillers_of(ours: Structure, padding_values: Any) -> list[Any]:
-    """A value for each component: zeros and empty strings unless given; raises `TypeError`."""
+    """The padding value of each component: zero or the empty string by default. Raises `TypeError` for other dtypes."""
     if padding_values is None:
         fillers: list[Any] = [b"" if t.kind == "S" else 0 for t in ours.dtypes]
     else:

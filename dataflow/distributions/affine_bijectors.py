@@ -27,12 +27,12 @@ class ScaleAndShift(Bijector):
 
     @property
     def shift(self) -> Any:
-        """What is added, or None."""
+        """The shift that is added, or None."""
         return self._shift
 
     @property
     def scale(self) -> Any:
-        """What is multiplied with, a tensor, matrix or operator, or None for the identity."""
+        """The scale that x is multiplied by: a tensor, matrix or operator, or None for the identity."""
         return self._scale
 
     def _times_scale(self, x: TensorLike) -> Any:
@@ -204,7 +204,7 @@ class Affine(MatrixAndShift):
 class AffineLinearOperator(MatrixAndShift):
     """``y = scale @ x + shift`` for vectors x, with ``scale`` a `tf.linalg.LinearOperator`.
 
-    Raises `TypeError` for another scale or dtype, and, with ``validate_args``, `ValueError` for a scale that
+    Raises `TypeError` for any other scale or dtype, and, with ``validate_args``, `ValueError` for a scale that
     is not known to have an inverse.
     """
 

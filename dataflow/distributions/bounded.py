@@ -101,7 +101,7 @@ class Uniform(Distribution):
 class Beta(Distribution):
     """Shares in (0, 1): density ``x^(concentration1 - 1) (1 - x)^(concentration0 - 1)`` / B.
 
-    Parameters and samples are floats of one dtype that broadcast; samples have gradients.
+    Parameters and samples are floats of the same dtype that broadcast; samples have gradients.
     """
 
     concentration1 = positive("The power of x, plus 1 (alpha).")

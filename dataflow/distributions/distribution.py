@@ -168,7 +168,7 @@ class Distribution:
     ) -> None:
         """Sets the declared parameters from the constructor's ``locals()``.
 
-        They have to be floats of one dtype, which is the distribution's where none is given.
+        They have to be floats of the same dtype, which is the distribution's where none is given.
         """
         validate_args = arguments["validate_args"]
         with name_scope(arguments["name"]) as scope:

@@ -58,7 +58,7 @@ class Normal(_LocationScale):
     """Normal (Gaussian) numbers with mean ``loc`` and standard deviation ``scale``.
 
     Density ``exp(-0.5 ((x - loc) / scale)^2) / (scale sqrt(2 pi))``. Parameters and samples are
-    floats of one dtype that broadcast. Samples are ``loc + scale * noise`` and have gradients.
+    floats of the same dtype that broadcast. Samples are ``loc + scale * noise`` and have gradients.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class NormalWithSoftplusScale(Normal):
 class Laplace(_LocationScale):
     """Double exponential numbers: density ``exp(-|x - loc| / scale) / (2 scale)``.
 
-    Parameters and samples are floats of one dtype that broadcast; samples have gradients.
+    Parameters and samples are floats of the same dtype that broadcast; samples have gradients.
     """
 
     def __init__(

@@ -131,7 +131,7 @@ def make_tril_scale(
 
 
 def is_diagonal_scale(scale: Any) -> bool:
-    """Whether the operator is known to be diagonal. Raises `TypeError` for what is no operator."""
+    """Whether the operator is known to be diagonal. Raises `TypeError` for anything but an operator."""
     if not isinstance(scale, LinearOperator):
         raise TypeError(
             f"Expected argument 'scale' to be instance of LinearOperator. Found: {scale}"

@@ -25,7 +25,7 @@ from dataflow.ops.special import betainc, digamma, lgamma
 class StudentT(Distribution):
     """Student's t: ``loc + scale * T`` with ``df`` degrees of freedom, heavier tails than a normal.
 
-    Parameters and samples are floats of one dtype that broadcast; samples have gradients.
+    Parameters and samples are floats of the same dtype that broadcast; samples have gradients.
     """
 
     df = positive("The degrees of freedom.")

@@ -29,7 +29,7 @@ _ONE_OF_EACH = "Permutation over `d` must contain exactly one of each of `{0, 1,
 
 
 class Permute(Bijector):
-    """``y[..., i] = x[..., permutation[i]]``. Raises `ValueError` for numbers that are no permutation."""
+    """``y[..., i] = x[..., permutation[i]]``. Raises `ValueError` if they are not a permutation."""
 
     def __init__(
         self, permutation: Any, validate_args: bool = False, name: str | None = None
@@ -75,7 +75,7 @@ class Permute(Bijector):
 
 
 class SoftmaxCentered(Bijector):
-    """``y = softmax([x, 0])``: k numbers become k + 1 shares that sum to 1."""
+    """``y = softmax([x, 0])``: maps k numbers to k + 1 probabilities that sum to 1."""
 
     def __init__(self, validate_args: bool = False, name: str = "softmax_centered") -> None:
         super().__init__(forward_min_event_ndims=1, validate_args=validate_args, name=name)
@@ -113,7 +113,7 @@ class SoftmaxCentered(Bijector):
 
 
 class Ordered(Bijector):
-    """Increasing numbers become any: the first one, and the logarithms of the steps between them."""
+    """Maps increasing numbers to unconstrained ones: the first, and the logarithms of the differences."""
 
     def __init__(self, validate_args: bool = False, name: str = "ordered") -> None:
         super().__init__(forward_min_event_ndims=1, validate_args=validate_args, name=name)

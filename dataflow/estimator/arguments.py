@@ -1,4 +1,4 @@
-"""What an estimator is given: its model function, hooks, listeners; and what of predictions is kept."""
+"""The arguments of an estimator: its model function, hooks, listeners, and the predictions to keep."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check_model_fn(model_fn: Any, params: Any) -> tuple[str, ...]:
 
 
 def checked_hooks(hooks: Sequence[Any]) -> list[Any]:
-    """The hooks as a list; raises `TypeError` for what is none."""
+    """The hooks as a list; raises `TypeError` for anything else."""
     result = list(hooks or [])
     for hook in result:
         if not isinstance(hook, SessionRunHook):
@@ -58,7 +58,7 @@ def checked_hooks(hooks: Sequence[Any]) -> list[Any]:
 
 
 def checked_listeners(listeners: Any) -> list[Any]:
-    """The listeners of checkpoints as a list; raises `TypeError` for what is none."""
+    """The checkpoint listeners as a list; raises `TypeError` for anything else."""
     result = list(listeners or [])
     for listener in result:
         if not isinstance(listener, CheckpointSaverListener):
@@ -69,7 +69,7 @@ def checked_listeners(listeners: Any) -> list[Any]:
 
 
 def picked(predictions: Any, keys: Any) -> Any:
-    """The predictions of these keys; all without. Raises `ValueError` where there are none."""
+    """The predictions with these keys, all of them by default. Raises `ValueError` if there are none."""
     if not keys:
         return predictions
     if not isinstance(predictions, dict):

@@ -1,4 +1,4 @@
-"""Boosted trees as a model: `BoostedTreesClassifier` and its kin stand in `tree_estimators`.
+"""Boosted trees as a model: `BoostedTreesClassifier` and the other estimators are in `tree_estimators`.
 
 A model is a few variables (`tree_growth.Tree`, with an axis for the trees). Predictions are ordinary ops that
 walk through all trees at once; a step of training ends with one Python function that grows the last tree.
@@ -43,7 +43,7 @@ SCOPE = "boosted_trees"
 
 
 class Options(NamedTuple):
-    """What an estimator says of its trees, beside how they grow."""
+    """An estimator's options for its trees, apart from how they grow."""
 
     center_bias: bool
     quantile_sketch_epsilon: float
@@ -56,7 +56,7 @@ class Options(NamedTuple):
 
     @property
     def num_quantiles(self) -> int:
-        """How many buckets a feature of numbers has."""
+        """The number of buckets of a numeric feature."""
         return int(1.0 / self.quantile_sketch_epsilon)
 
 
@@ -69,13 +69,13 @@ class Model:
         self.trees: list[Any] = [_variable(v, n) for n, v in trees._asdict().items()]
         self._width = trees.feature.shape[1]
         self.state = _variable(np.array([0, 0, 0, 0, 0, 1], np.int64), "state")
-        #: Of each feature of numbers; infinite behind the first `num_boundaries`.
+        #: Of each numeric feature; infinite after the first `num_boundaries`.
         shape = (features.num_floats, 2 * options.num_quantiles)
         self.boundaries = _variable(np.full(shape, np.inf, np.float32), "boundaries")
         self.sizes = _variable(np.zeros(shape[0], np.int32), "num_boundaries")
 
     def buckets(self, features: dict[Any, Any]) -> Tensor:
-        """The features as trees ask for them: int32 [n, features]."""
+        """The features as the trees test them: int32 [n, features]."""
         return self._features.buckets(features, self.boundaries, self.sizes)
 
     def logits(self, buckets: Tensor, first: Any, end: Tensor) -> Tensor:
@@ -309,7 +309,7 @@ def _like(value: Tensor, variable: Variable) -> Tensor:
 
 
 class _StopWhenGrown(SessionRunHook):
-    """Ends the training when all trees are there, or twice as many layers were tried as they have."""
+    """Ends training when all trees are grown, or after trying twice as many layers as they have."""
 
     def __init__(self, state: Variable, settings: growth.Settings) -> None:
         self._state, self._settings = state, settings

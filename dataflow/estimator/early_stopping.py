@@ -52,7 +52,7 @@ def make_early_stopping_hook(
     """A hook for `estimator.train` that stops the training, on all workers, when ``should_stop_fn()`` is true.
 
     The chief asks every ``run_every_secs`` seconds or ``run_every_steps`` steps; the answer is a variable, which
-    the other workers read. Raises `TypeError` for what is no estimator, `ValueError` for both intervals.
+    the other workers read. Raises `TypeError` for anything but an estimator, `ValueError` for both intervals.
     """
     if not isinstance(estimator, Estimator):
         raise TypeError(

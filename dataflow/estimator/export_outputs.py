@@ -139,7 +139,7 @@ class _SupervisedOutput(ExportOutput):
 
 
 def _named(given: Any, name: str) -> dict[str, Any]:
-    """Tensors by names that begin with ``name``; raises `ValueError` for what is none."""
+    """Tensors by names that begin with ``name``; raises `ValueError` for anything else."""
     tensors = given if isinstance(given, dict) else {name: given}
     for key, value in tensors.items():
         _checked(name, key, value)

@@ -1,4 +1,4 @@
-"""What changes an estimator or its optimizer: clipped gradients, features among the predictions."""
+"""Functions that extend an estimator or optimizer: clipped gradients, features among the predictions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def forward_features(
     """An estimator like this one whose predictions have features too: ``keys``, or all.
 
     Sparse ones become dense, with the values of ``sparse_default_values`` where they have none.
-    Raises `TypeError` for keys that are no strings; `ValueError`, when the model is built, for a
+    Raises `TypeError` for keys that are not strings; `ValueError`, when the model is built, for a
     feature that is not there, is a prediction already, or is sparse and has no default value.
     """
     wanted = _checked_keys(keys)

@@ -81,7 +81,7 @@ def numpy_input_fn(
     """An input function that gives batches of arrays: features alone, or (features, labels).
 
     ``x``: an array, or a dict of arrays, with one row for each example; ``y``: an array or a dict.
-    ``num_epochs=None`` goes on for ever. ``shuffle`` must be said: each epoch is then in another
+    ``num_epochs=None`` goes on forever. ``shuffle`` must be said: each epoch is then in another
     order: a permutation of all rows, where TensorFlow draws from a queue that holds
     ``queue_capacity`` of them. The rows are in memory already, and cutting a batch out of them
     needs no thread: ``queue_capacity`` and ``num_threads`` change nothing here (with one thread and

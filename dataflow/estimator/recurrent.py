@@ -32,7 +32,7 @@ from dataflow.rnn.loops import dynamic_rnn
 from dataflow.train.global_step import get_global_step
 from dataflow.train.optimizer import Optimizer
 
-#: What an optimizer that is given by its name takes, and to what norm its gradients are clipped.
+#: The arguments of an optimizer that is given by name, and the norm to which its gradients are clipped.
 _DEFAULT_LEARNING_RATE = 0.05
 _DEFAULT_CLIP_NORM = 5.0
 
@@ -104,7 +104,7 @@ def _rnn_logit_fn_builder(
     """A function of features and mode: (logits [batch, units], or [batch, steps, units]; a mask).
 
     The mask, bool [batch, steps], is true in the steps that the sequences have.
-    Raises `ValueError` for units that are no whole number.
+    Raises `ValueError` if units is not an integer.
     """
     if not isinstance(output_units, int):
         raise ValueError(f"output_units must be an int. Given type: {type(output_units)}")
@@ -171,7 +171,7 @@ def rnn_model_fn(
 
 
 class RNNEstimator(Estimator):
-    """A recurrent network; ``head`` (`tf.contrib.estimator.multi_class_head`, ...) says what its logits mean.
+    """A recurrent network; ``head`` (`tf.contrib.estimator.multi_class_head`, ...) interprets its logits.
 
     ``num_units`` lists the layers' widths, and ``cell_type`` is "basic_rnn", "lstm", "gru" or a
     class; or ``rnn_cell_fn(mode)`` makes the cell. ``context_feature_columns`` are the same in all

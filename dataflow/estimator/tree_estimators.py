@@ -67,7 +67,7 @@ class _BoostedTrees(Estimator):
         super().__init__(model_fn, model_dir, config)
 
     def experimental_feature_importances(self, normalize: bool = False) -> OrderedDict[str, float]:
-        """How much splits by each column have gained, the largest first.
+        """The gain of the splits by each column, the largest first.
 
         With ``normalize`` they sum to 1. Raises `ValueError` before training, `AssertionError` where nothing,
         or less than nothing, was gained and ``normalize`` asks for shares.
@@ -118,7 +118,7 @@ class _BoostedTrees(Estimator):
             yield {**found, "bias": values[0], "dfc": _by_name(names, parts)}
 
     def _trees(self, checkpoint_path: str | None) -> growth.Tree:
-        """The trees that are there."""
+        """The trees grown so far."""
         path = checkpoint_path or self._trained()
         count = int(load_variable(path, f"{boosted.SCOPE}/state")[growth.TREES])
         parts = (load_variable(path, f"{boosted.SCOPE}/{name}") for name in growth.Tree._fields)
@@ -174,7 +174,7 @@ def _logistic_derivatives(logits: Tensor, labels: Any) -> tuple[Tensor, Tensor]:
 
 
 class BoostedTreesClassifier(_BoostedTrees):
-    """Boosted trees for two classes.
+    """Boosted trees for binary classification.
 
     ``train_in_memory`` says that each batch is all of the data. Pruning needs ``tree_complexity``, what a leaf
     costs. Raises `ValueError` for more classes and for settings that contradict each other.
@@ -225,7 +225,7 @@ class BoostedTreesClassifier(_BoostedTrees):
 
 
 class BoostedTreesRegressor(_BoostedTrees):
-    """Boosted trees for a number; arguments as for `BoostedTreesClassifier`."""
+    """Boosted trees for regression; arguments as for `BoostedTreesClassifier`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Feature columns as the whole numbers that trees ask for: buckets, and the categories that are there."""
+"""Feature columns as the integers that trees test: buckets, and the categories that are present."""
 
 from __future__ import annotations
 

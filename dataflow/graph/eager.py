@@ -2,7 +2,7 @@
 
 `EagerGraph.make_op` infers shapes as a graph does, runs the operation at once (`dataflow.runtime.eager`
 says how), and puts the values on its tensors. Nothing is kept but what a tape records: a tensor that
-nobody holds any more goes, with its value. One such graph stands for all eager code of a process.
+is no longer referenced is freed with its value. One such graph stands for all eager code of a process.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from dataflow.dtypes import DType
     from dataflow.graph.op_def import OpDef
 
-#: Finds what runs operations like this one: f(op, its inputs) -> (node, function of the inputs' values).
+#: Finds the function that runs operations like this one: f(op, its inputs) -> (node, function of the inputs' values).
 _kind_of: Callable[[Operation, list[Tensor]], tuple[Operation, Callable[..., Any]]] | None = None
 #: Makes the resources of an operation: f(op, its inputs).
 _make_handles: Callable[[Operation, list[Tensor]], None] | None = None
 #: Frees the value of a variable, by its shared name.
 _free: Callable[[str], None] | None = None
-#: Forgets where random numbers stand.
+#: Resets the state of random number generators.
 _restart: Callable[[], None] | None = None
 #: Compiles fetches of a graph: f(graph, fetches, feeds) -> a function of the values fed.
 _compile: Callable[[Graph, Any, list[Tensor]], Callable[..., list[Any]]] | None = None
@@ -45,7 +45,7 @@ CONTAINER = "eager"
 #: Kinds of operations that are kept.
 _MOST_KINDS = 16384
 
-#: What is no use where there is no later run.
+#: Arguments that mean nothing without later runs.
 _NEEDS_A_GRAPH = {
     "Placeholder": "tf.placeholder() is not compatible with eager execution.",
 }
@@ -58,7 +58,7 @@ def register_runner(
     restart: Callable[[], None],
     compile_: Callable[[Graph, Any, list[Tensor]], Callable[..., list[Any]]],
 ) -> None:
-    """The sessions, which lie above graphs, say how these are done."""
+    """Called by the runtime, which lies above graphs, with its functions for these."""
     global _kind_of, _make_handles, _free, _restart, _compile
     _kind_of, _make_handles, _free = kind_of, make_handles, free
     _restart, _compile = restart, compile_
@@ -78,7 +78,7 @@ def _symbolic(op_def: OpDef, name: str, tensor: Tensor) -> TypeError:
 
 
 def free_variable(shared_name: str) -> None:
-    """Frees the value of a variable that nobody holds any more."""
+    """Frees the value of a variable that is no longer referenced."""
     if _graph is not None:
         _graph.forget(shared_name)
     if _free is not None:
@@ -93,9 +93,9 @@ class EagerGraph(Graph):
     is_of_calls = True
 
     def __init__(self) -> None:
-        #: Kinds of operations that were met, by what tells them apart.
+        #: The kinds of operations seen so far, by their keys.
         self._kinds: dict[Any, Kind] = {}
-        #: The keys of the kinds of each variable, which go with it.
+        #: The keys of the kinds of each variable, dropped along with it.
         self._keys_of: dict[str, list[Any]] = {}
         #: How often a shape rule, or other code, looked at the value of a tensor.
         self.num_values_read = 0
@@ -104,7 +104,7 @@ class EagerGraph(Graph):
 
     @property
     def seed(self) -> int | None:
-        """The seed of random numbers; with a new one they begin anew."""
+        """The random seed; setting it restarts all random number generators."""
         return self._seed
 
     @seed.setter
@@ -174,7 +174,7 @@ class EagerGraph(Graph):
         key: Any,
         values: list[Any],
     ) -> Operation:
-        """Runs an operation of a kind that was not met before, or makes a resource."""
+        """Runs an operation of a new kind, or makes a resource."""
         if op_def.type in _NEEDS_A_GRAPH:
             raise RuntimeError(_NEEDS_A_GRAPH[op_def.type])
         num_read = self.num_values_read
@@ -237,7 +237,7 @@ class EagerGraph(Graph):
         return op
 
     def record(self, op: Operation, inputs: list[Tensor]) -> None:
-        """Numbers an operation that has run, and lets the tapes know it."""
+        """Numbers an operation that has run, and records it on the tapes."""
         op.index = next(_numbers)
         if self._gradient_override_map:
             op.gradient_override = self._gradient_override_map.get(op.op_def.type)
@@ -245,7 +245,7 @@ class EagerGraph(Graph):
             tape.record(op, inputs)
 
     def constant(self, value: Any, dtype: DType) -> Tensor:
-        """A tensor of a value that has this dtype already: an array (not copied), a NumPy scalar or a text."""
+        """A tensor of a value that already has this dtype: an array (not copied), a NumPy scalar or a string."""
         from dataflow.graph.registry import get_op
 
         array = np.asarray(value, object if type(value) is bytes else None)
@@ -256,7 +256,7 @@ class EagerGraph(Graph):
         return made
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """``name`` inside the current scope; names are not told apart."""
+        """``name`` inside the current scope; names need not be unique."""
         if name and name[-1] == "/":
             return name[:-1]
         return f"{self.name_stack}/{name}" if self.name_stack else name
@@ -269,14 +269,14 @@ class EagerGraph(Graph):
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
-        """Nothing to wait for: what was made before has run. Functions among the inputs are called."""
+        """A no-op, as earlier operations have already run. Functions among the inputs are called."""
         for item in control_inputs or ():
             if callable(item) and not isinstance(item, (Tensor, Operation)):
                 item()
         yield
 
     def add_to_collection(self, name: str, value: Any) -> None:
-        """Keeps the global step alone: eager code holds its variables and losses itself."""
+        """Keeps only the global step: eager code holds its own variables and losses."""
         if name == GraphKeys.GLOBAL_STEP:
             super().add_to_collection(name, value)
 
@@ -290,7 +290,7 @@ class EagerGraph(Graph):
 
     @contextlib.contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """The block: all that is eager is in one place."""
+        """A no-op block: all eager values are in one place."""
         yield
 
 
@@ -377,11 +377,11 @@ def executing_eagerly_outside_functions() -> bool:
 def enable_eager_execution(
     config: Any = None, device_policy: Any = None, execution_mode: Any = None
 ) -> None:
-    """From here on operations run at once; call it before anything else.
+    """Makes operations run immediately; call it at the start of the program.
 
     ``with tf.Graph().as_default():`` builds graphs as before, and a `tf.Session` made in it runs them.
     ``device_policy`` and ``execution_mode`` change nothing here: all is on the host, in order.
-    Raises `ValueError` where a graph has been begun.
+    Raises `ValueError` if a graph has already been started.
     """
     del config, device_policy, execution_mode
     current = default_stacks.default_graph()
@@ -393,6 +393,6 @@ def enable_eager_execution(
 
 
 def disable_eager_execution() -> None:
-    """From here on operations become nodes of a graph again, as at first."""
+    """Makes operations become nodes of a graph again."""
     if default_stacks.default_graph().executes_eagerly:
         default_stacks.set_global_graph(None)

@@ -1,4 +1,4 @@
-"""Operations that have run, and what tells their kinds apart."""
+"""Operations that have run, and the keys of their kinds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def key_of(attrs: dict[str, Any]) -> Any:
 
 
 def is_handle(dtype: DType) -> bool:
-    """Whether tensors of a dtype have no value, but stand for a resource."""
+    """Whether tensors of a dtype are handles of a resource, without a value."""
     return dtype.is_handle or dtype is resource or dtype is variant
 
 
@@ -49,7 +49,7 @@ def makes_lists(op_def: OpDef, inputs: Sequence[Tensor]) -> bool:
 
 
 class Kind:
-    """What operations have in common: op, attributes, resources, and the shapes and dtypes of inputs."""
+    """What operations of one kind share: op, attributes, resources, and the shapes and dtypes of inputs."""
 
     __slots__ = ("call", "dims", "dtypes", "node", "reads_values")
 
@@ -71,7 +71,7 @@ class Kind:
 
 
 class EagerOperation(Operation):
-    """An operation that has run. ``kind`` is None where it made a constant or a resource.
+    """An operation that has run. ``kind`` is None if it made a constant or a resource.
 
     Its outputs hold it. From `release` on it does not hold them, so that the value of a tensor goes
     with the last that uses it, at once.

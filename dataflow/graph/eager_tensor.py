@@ -1,4 +1,4 @@
-"""`EagerTensor`: a tensor that has a value, as those of eager code have."""
+"""`EagerTensor`: a tensor with a value, as in eager code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class EagerTensor(Tensor):
         return self._value()
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Not with eager execution."""
+        """Raises an error: eager tensors have `numpy`."""
         raise NotImplementedError(
             "eval is not supported when eager execution is enabled, is .numpy() what you're looking for?"
         )
@@ -91,7 +91,7 @@ class EagerTensor(Tensor):
         return _unpickled, (self.numpy(), self.dtype.name)
 
     def set_shape(self, shape: Any) -> None:
-        """Checks ``shape``; the shape is known. Raises `ValueError` where it does not fit."""
+        """Checks that ``shape`` is compatible with the tensor's shape; raises `ValueError` if it is not."""
         if self.known_value is None:
             super().set_shape(shape)
         elif not self.shape.is_compatible_with(shape):
@@ -100,11 +100,11 @@ class EagerTensor(Tensor):
             )
 
     def cpu(self) -> EagerTensor:
-        """The tensor on the host, where all tensors of eager code are."""
+        """The tensor on the host, where all eager tensors are."""
         return self
 
     def gpu(self, gpu_index: int = 0) -> EagerTensor:
-        """The tensor itself: eager code runs on the host."""
+        """The tensor itself, as eager code runs on the host."""
         return self
 
     @property

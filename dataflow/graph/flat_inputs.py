@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def infer_type_attrs(op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
     """Fills in the attributes that the inputs imply, for nodes made from a flat input list.
 
-    Raises `InvalidArgumentError` when the number of inputs does not fit the op.
+    Raises `InvalidArgumentError` if the op takes another number of inputs.
     """
     position = 0
     for arg in op_def.inputs:

@@ -98,7 +98,7 @@ class OpTraits:
     skips_negative_rows: bool = False
     #: Python's operator for what the kernel computes, and the kinds of dtypes (as NumPy's ``kind``) for
     #: which it gives the same: on scalars it is five times as quick as the call of a ufunc. Both
-    #: operands have one dtype, so NumPy's promotion cannot change it. Written by the code generator.
+    #: operands have the same dtype, so NumPy's promotion cannot change it. Written by the code generator.
     operator: tuple[str, str] | None = None
     #: It computes something of all elements along the axes that its second input names.
     is_reduction: bool = False

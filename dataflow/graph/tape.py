@@ -1,4 +1,4 @@
-"""`Tape`: what eager code computes from what is watched, for `gradients` to walk back through."""
+"""`Tape`: the operations that eager code computes from watched tensors, for `gradients` to walk back through."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Tape:
             self._inputs[op] = inputs
 
     def watches(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether one of them is watched; variables that can be trained are from now on."""
+        """Whether one of them is watched; trainable variables among them are watched from now on."""
         watched = self.watched
         found = False
         for tensor in tensors:
@@ -58,7 +58,7 @@ class Tape:
         return found
 
     def watch_variable(self, variable: Any, handle: Tensor) -> None:
-        """From here on derivatives by this variable are known."""
+        """Watches a variable, so that gradients by it can be computed."""
         self.watched.add(handle)
         self.variables.setdefault(id(variable), variable)
 

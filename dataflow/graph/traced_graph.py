@@ -37,7 +37,7 @@ class TracedGraph(SymbolicGraph):
         self.is_whole = False
 
     def check_open(self, tensor: Tensor) -> None:
-        """Raises `TypeError` for a tensor that got out of the function."""
+        """Raises `TypeError` for a tensor that is used outside of the function that made it."""
         if self.is_whole:
             raise TypeError(
                 'An op outside of the function building code is being passed a "Graph" tensor: '
@@ -46,7 +46,7 @@ class TracedGraph(SymbolicGraph):
             )
 
     def variable_of(self, tensor: Tensor) -> Any:
-        """The variable that a handle in here, or in a branch or loop, stands for; None for what is none."""
+        """The variable that a handle in here, or in a branch or loop, stands for; None for anything else."""
         while tensor.op.inputs and tensor.op.op_def.control_flow:
             tensor = tensor.op.inputs[0]
         for eager, node in self.stand_ins.items():

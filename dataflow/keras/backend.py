@@ -365,7 +365,7 @@ def dtype(x: Any) -> str:
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Whether ``x`` came out of a Keras layer (or `Input`); raises `ValueError` for what is no tensor."""
+    """Whether ``x`` came out of a Keras layer (or `Input`); raises `ValueError` for anything but a tensor."""
     if not isinstance(x, (Tensor, Variable, SparseTensor)):
         raise ValueError(
             f"Unexpectedly found an instance of type `{type(x)}`. Expected a symbolic tensor instance."

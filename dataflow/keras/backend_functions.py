@@ -90,7 +90,7 @@ def shape(x: Any) -> Any:
 
 
 def stack(x: Any, axis: int = 0) -> Any:
-    """Tensors of one shape, one after the other along a new ``axis``."""
+    """Tensors of the same shape, one after the other along a new ``axis``."""
     return array.stack(x, axis=axis)
 
 

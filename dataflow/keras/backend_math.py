@@ -1,4 +1,4 @@
-"""Functions of `tf.keras.backend` that are mathematics: element by element, along axes, products, random numbers."""
+"""The mathematical functions of `tf.keras.backend`: elementwise, reductions, products, random numbers."""
 
 from __future__ import annotations
 
@@ -117,12 +117,12 @@ def std(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False)
 
 
 def argmax(x: Any, axis: int = -1) -> Any:
-    """The position of the largest."""
+    """The index of the largest element along an axis."""
     return reduce.argmax(x, axis)
 
 
 def argmin(x: Any, axis: int = -1) -> Any:
-    """The position of the smallest."""
+    """The index of the smallest element along an axis."""
     return reduce.argmin(x, axis)
 
 
@@ -177,17 +177,17 @@ def gradients(loss: Any, variables: Any) -> Any:
 
 
 def random_normal(shape: ShapeLike, mean: Any = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Any:  # fmt: skip
-    """Normal random numbers."""
+    """Normally distributed random numbers."""
     return random.random_normal(shape, mean, stddev, dtype or floatx(), backend_seed(seed))
 
 
 def random_uniform(shape: ShapeLike, minval: TensorLike = 0.0, maxval: TensorLike = 1.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Any:  # fmt: skip
-    """Even random numbers."""
+    """Uniformly distributed random numbers."""
     return random.random_uniform(shape, minval, maxval, dtype or floatx(), backend_seed(seed))
 
 
 def dropout(x: Any, level: Any, noise_shape: Any = None, seed: int | None = None) -> Any:
-    """A part ``level`` of ``x`` set to 0, the rest scaled up."""
+    """Sets the fraction ``level`` of ``x`` to 0 and scales up the rest."""
     from dataflow.ops.dropout import dropout as drop
 
     return drop(x, rate=level, noise_shape=noise_shape, seed=backend_seed(seed))

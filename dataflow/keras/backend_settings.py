@@ -1,4 +1,4 @@
-"""Settings of Keras: the fuzz of logarithms, the dtype of layers, where channels stand."""
+"""Keras's settings: the fuzz factor, the dtype of layers, the image data format."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def set_floatx(value: str) -> None:
 
 
 def image_data_format() -> str:
-    """Where channels are: "channels_last" or "channels_first"."""
+    """The position of the channels axis: "channels_last" or "channels_first"."""
     return settings["image_data_format"]  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""`Node`: one call of a layer, which the tensors that it made remember."""
+"""`Node`: one call of a layer, to which its output tensors refer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class KerasHistory(NamedTuple):
 
 
 def tag(tensor: Any, key: str, value: Any) -> None:
-    """Notes something of Keras's with a tensor: its ``history`` or its ``mask``."""
+    """Attaches Keras metadata to a tensor: its ``history`` or its ``mask``."""
     if tensor is None:
         return
     if tensor.extras is None:
@@ -26,7 +26,7 @@ def tag(tensor: Any, key: str, value: Any) -> None:
 
 
 def tag_of(tensor: Any, key: str) -> Any:
-    """What `tag` noted, or ``None``."""
+    """What `tag` attached, or ``None``."""
     extras = getattr(tensor, "extras", None)
     return None if extras is None else extras.get(key)
 

@@ -12,7 +12,7 @@ from dataflow.train.loss_scale_optimizer import scaled, step_if_finite, unscaled
 
 
 class LossScaleOptimizer(Optimizer):
-    """Scales the loss for another optimizer, and gives it the gradients of the loss itself.
+    """Wraps an optimizer: scales the loss, and passes it unscaled gradients.
 
     Args:
         opt: the optimizer, one of `tf.keras.optimizers` that does not clip gradients by itself.

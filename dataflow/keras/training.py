@@ -139,7 +139,7 @@ class Training(Compiling):
     def _standard(
         self, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
     ) -> list[Any]:
-        """Inputs, targets and weights as checked arrays of one length."""
+        """Inputs, targets and weights as checked arrays of the same length."""
         ins = self._input_arrays(x)
         if y is None and self.targets:
             raise ValueError("Targets are missing: fit(x, y), or a dataset of pairs (x, y).")

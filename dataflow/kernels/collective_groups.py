@@ -271,6 +271,6 @@ def _disagreement(members: Sequence[Member]) -> InvalidArgumentError | None:
         None,
         None,
         f"The members of collective group {last.group_key}, instance {last.instance_key} do not agree "
-        f"{differ[0]}:{rows}\nAll members of an instance do the same with tensors of one shape and "
+        f"{differ[0]}:{rows}\nAll members of an instance do the same with tensors of the same shape and "
         "dtype; give another exchange an instance_key of its own.",
     )

@@ -121,7 +121,7 @@ def all_reduce(link: Link, value: np.ndarray, merge: str, final: str) -> np.ndar
 
 
 def all_gather(link: Link, value: np.ndarray) -> np.ndarray:
-    """All ranks' arrays of one shape, behind each other; it may be read-only."""
+    """All ranks' arrays of the same shape, behind each other; it may be read-only."""
     result = link.vector(value.dtype, link.size * value.size)
     result[link.rank * value.size : (link.rank + 1) * value.size] = value.reshape(-1)
     gather_chunks(link, result)

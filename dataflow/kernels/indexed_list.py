@@ -346,7 +346,7 @@ def _with_all(handle: Any, items: Sequence[Any], sizes: Sizes) -> ItemList:
 
 
 def _each(function: Callable[[Any, Any], Any], first: Any, second: Any) -> Any:
-    """``function`` of the elements of two arrays of one shape; of two lists, where there is one each."""
+    """``function`` of the elements of two arrays of the same shape; of two lists, where there is one each."""
     if is_list(first) and is_list(second):
         return function(first, second)
     if np.shape(first) != np.shape(second):

@@ -1,7 +1,7 @@
 """The rules of optimizers: how each changes a variable and its slots, in place.
 
 A rule is called as ``rule(xp, scratch, *arrays, grad, *scalars)``: the variable, its slots and the gradient
-are arrays of one shape, ``scratch`` two more for intermediate results. `optimizer_updates` applies
+are arrays of the same shape, ``scratch`` two more for intermediate results. `optimizer_updates` applies
 rules block by block, to rows, and as loops in machine code, so a rule is made of ufuncs with ``out``.
 """
 

@@ -1,4 +1,4 @@
-"""The queues themselves. Waiting operations sleep on a condition, and are served in the order they came."""
+"""Queues. Waiting operations sleep on a condition, and are served first come, first served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of layers in eager code, where a tensor is the loss of one moment.
+"""Losses of layers in eager code, where a tensor holds the loss of one call only.
 
 A penalty on a weight is computed when `losses` is asked for: a tape then records it, and it is that of
 the weight as it is now. What a layer adds when it is called belongs to the last call from outside.

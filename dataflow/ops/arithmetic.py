@@ -266,7 +266,7 @@ def atan2_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 
 def binary_operands(x: Any, y: Any, name: str) -> tuple[Tensor, Tensor]:
-    """x and y as tensors of one dtype, constants named ``<name>/x`` and ``<name>/y``.
+    """x and y as tensors of the same dtype, constants named ``<name>/x`` and ``<name>/y``.
 
     Where only y is a tensor, x takes its dtype.
     """

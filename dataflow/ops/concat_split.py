@@ -171,7 +171,7 @@ def _merged(values: list[Tensor], op_name: str) -> Dims:
 
 @define_op("Pack", "values: N * T -> output: T", inline_safe=True)
 def stack_op(values: list[Tensor], *, axis: int = 0) -> Dims:
-    """Tensors of one shape, side by side along a new axis.
+    """Tensors of the same shape, side by side along a new axis.
 
     Shape: that of the inputs with their number put in at ``axis``. Gradient: taken apart again.
     """
@@ -212,7 +212,7 @@ def unstack_gradient(op: Operation, *grads: Tensor) -> list[Any]:
 
 @takes_ragged("stack")
 def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
-    """Tensors of one shape side by side along a new axis (before 1.0: ``tf.pack``).
+    """Tensors of the same shape side by side along a new axis (before 1.0: ``tf.pack``).
 
     Python numbers alone give a constant, and along axis 0 a tensor is itself, as in TensorFlow.
     """

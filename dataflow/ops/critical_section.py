@@ -95,7 +95,7 @@ class CriticalSection:
 
         Only nodes that ``fn`` makes are inside; what they use is computed before the lock is taken. Its
         results are available when all of them are done and the lock is given back. Raises `ValueError`
-        where ``fn`` executes something in this section too, which would wait for ever, and where it uses
+        where ``fn`` executes something in this section too, which would wait forever, and where it uses
         a resource (such as a resource variable) that is used in another section, unless both executions
         have ``exclusive_resource_access=False``.
         """
@@ -152,7 +152,7 @@ class CriticalSection:
         if any(self._is_of(handle) for handle in resources):
             raise ValueError(
                 f"The function executes something in the CriticalSection {self._name!r} itself, which would "
-                "wait for ever: leave out the inner execute()."
+                "wait forever: leave out the inner execute()."
             )
         for other in lock.graph.get_collection_ref(CRITICAL_SECTION_EXECUTIONS):
             shared = [t for t in resources if any(t is r for r in other.resources)]

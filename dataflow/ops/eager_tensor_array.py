@@ -50,12 +50,12 @@ class EagerTensorArray(TensorArray):
 
     @property
     def flow(self) -> Tensor:
-        """A number that means nothing here."""
+        """A placeholder value; eager arrays have no flow."""
         return convert_to_tensor(0, self._dtype)
 
     @property
     def handle(self) -> Any:
-        """None: there is no resource behind it."""
+        """None, as there is no resource."""
         return None
 
     def identity(self) -> TensorArray:
@@ -63,7 +63,7 @@ class EagerTensorArray(TensorArray):
         return self
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
-        """Not with eager execution, where a tape differentiates."""
+        """Raises an error: with eager execution use `tf.GradientTape`."""
         raise NotImplementedError(
             "TensorArray.grad is not supported when executing eagerly; eager's gradient implementation "
             "does not use/need this function to compute gradients of operations that use TensorArrays."
@@ -226,7 +226,7 @@ class EagerTensorArray(TensorArray):
         return convert_to_tensor(len(self._elements), int32)
 
     def close(self, name: str | None = None) -> Any:
-        """Forgets the elements."""
+        """Drops the elements."""
         self._elements = []
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The order of what a function does besides computing: TensorFlow's automatic control dependencies.
+"""The order of a function's side effects: TensorFlow's automatic control dependencies.
 
 The nodes of a traced function run in the order of its lines wherever that can be seen: reads and changes of one
 variable, queue or table in turn, and printing, checking and calling Python in turn. A conditional or a loop counts as
@@ -38,7 +38,7 @@ class _Unit:
 
 
 def order_effects(graph: Any) -> list[Operation]:
-    """Adds the control edges to a graph, once it is whole; returns the nodes that each call runs.
+    """Adds the control edges to a completed graph; returns the nodes that each call must run.
 
     Those change something, print or check: they run though nobody uses what they give.
     """

@@ -202,7 +202,7 @@ def softmax_cross_entropy_with_logits_v2(
 ) -> Tensor:
     """``-sum(labels * log(softmax(logits)))`` along ``axis`` (the last).
 
-    Shape: labels and logits of one shape; the result lacks that axis. Gradients flow to both.
+    Shape: labels and logits of the same shape; the result lacks that axis. Gradients flow to both.
     """
     axis = _one_of(axis, dim)
     return _softmax_cross_entropy(labels, logits, axis, name)
@@ -225,7 +225,7 @@ def softmax_cross_entropy_with_logits(
 ) -> Tensor:
     """``-sum(labels * log(softmax(logits)))`` along ``dim``; no gradient flows to the labels.
 
-    Shape: labels and logits of one shape; the result lacks that axis.
+    Shape: labels and logits of the same shape; the result lacks that axis.
     """
     if axis is not None and dim != -1:
         raise ValueError("Cannot specify both 'axis' and 'dim'.")
@@ -313,7 +313,7 @@ def sigmoid_cross_entropy_with_logits(
     """The cross entropy of independent yes-or-no classes, element by element.
 
     ``max(x, 0) - x * z + log(1 + exp(-abs(x)))`` for logits x and labels z, which never overflows.
-    Shape: labels and logits of one shape, which the result has.
+    Shape: labels and logits of the same shape, which the result has.
     """
     _only_named("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "logistic_loss", [logits, labels]) as scope:
@@ -343,7 +343,7 @@ def weighted_cross_entropy_with_logits(
 ) -> Tensor:
     """`sigmoid_cross_entropy_with_logits` with the positive labels weighted by ``pos_weight``.
 
-    Shape: labels and logits of one shape, which the result has. Raises `ValueError` otherwise.
+    Shape: labels and logits of the same shape, which the result has. Raises `ValueError` otherwise.
     """
     from dataflow.ops.renamed_arguments import renamed
 
@@ -364,7 +364,7 @@ def log_poisson_loss(
     """``exp(c) - z * c`` for the logarithm c of a Poisson rate and counts z.
 
     ``compute_full_loss`` adds Stirling's approximation of ``log(z!)`` where z > 1.
-    Shape: both of one shape, which the result has.
+    Shape: both of the same shape, which the result has.
     """
     with op_scope(name, "log_poisson_loss", [log_input, targets]):
         log_input = convert_to_tensor(log_input, name="log_input")

@@ -207,7 +207,7 @@ def reverse_sequence(
 def roll(input: Tensor, shift: Tensor, axis: Tensor) -> Dims:
     """Elements moved along axes; what leaves at the end comes in at the start.
 
-    ``shift`` and ``axis``: scalars or vectors of one length. Gradient: rolled back.
+    ``shift`` and ``axis``: scalars or vectors of the same length. Gradient: rolled back.
     """
     if not shapes.compatible(shift.dims, axis.dims):
         raise ValueError(

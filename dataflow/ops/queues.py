@@ -99,7 +99,7 @@ class QueueBase:
     def from_list(index: Any, queues: list[QueueBase]) -> QueueBase:
         """The queue ``queues[index]``, chosen by a tensor when the graph runs.
 
-        Raises `TypeError` for what is no queue, `ValueError` when dtypes or names differ.
+        Raises `TypeError` for anything but a queue, `ValueError` when dtypes or names differ.
         """
         from dataflow.ops.array import gather, stack
 

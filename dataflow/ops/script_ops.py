@@ -156,7 +156,7 @@ def py_func(
 ) -> Any:
     """A node that calls ``func`` with the values of ``inp`` as NumPy arrays.
 
-    ``func`` returns an array for each dtype of ``Tout`` (alone where ``Tout`` is no list), of
+    ``func`` returns an array for each dtype of ``Tout`` (alone if ``Tout`` is not a list), of
     exactly those dtypes. The static shape is unknown: call ``set_shape``. Not differentiable. With
     ``stateful=False`` equal inputs may be computed once. The function lives in this process: the
     graph cannot be run elsewhere.

@@ -150,7 +150,7 @@ def scalar(
     """A summary of one number. Run it, and give the result to `FileWriter.add_summary`.
 
     ``collections``: where to list it, by default ``SUMMARIES`` (see `merge_all`). ``family``
-    groups tags in TensorBoard. Raises `TypeError` for what is no number.
+    groups tags in TensorBoard. Raises `TypeError` for anything but a number.
     """
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         value = scalar_summary_op(tag, tensor, name=scope)

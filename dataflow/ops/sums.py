@@ -68,7 +68,7 @@ def accumulate_n_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
-    """The sum of a list of tensors of one shape and dtype.
+    """The sum of a list of tensors of the same shape and dtype.
 
     Raises `ValueError` for an empty list or shapes that differ.
     """

@@ -23,7 +23,7 @@ class TextFileIndex:
 
 
 class KeyValueTensorInitializer:
-    """Fills a table from two tensors of one length."""
+    """Fills a table from two tensors of the same length."""
 
     def __init__(
         self,

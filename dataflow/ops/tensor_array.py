@@ -123,7 +123,7 @@ tensor_array_close_op = declare_op(
 
 
 class TensorArray:
-    """An array of tensors of one dtype, for use in loops. Each element is written once.
+    """An array of tensors of the same dtype, for use in loops. Each element is written once.
 
     ``size``: number of elements; with ``dynamic_size`` it grows. ``clear_after_read``: an element
     can be read once (reading it again is an `InvalidArgumentError`). ``element_shape``: the shape

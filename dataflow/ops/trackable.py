@@ -36,7 +36,7 @@ class AutoTrackable:
 
 
 class PythonState(AutoTrackable):
-    """A base for what is no variable and is saved with a checkpoint of objects all the same: Python's state.
+    """A base class for Python state that is saved with an object-based checkpoint although it is not a variable.
 
     Subclasses define ``serialize()``, which gives bytes when a checkpoint is written, and
     ``deserialize(string_value)``, which gets them when one is restored: at once, also in graph mode.

@@ -31,7 +31,7 @@ class VariableAggregation(enum.Enum):
 def checked_replication(
     synchronization: Any, aggregation: Any, trainable: bool | None, name: Any
 ) -> tuple[VariableSynchronization, VariableAggregation, bool]:
-    """The three with their defaults; raises `ValueError` for what is none, or does not go together."""
+    """The three with their defaults; raises `ValueError` for other values, and for ones that contradict each other."""
     if aggregation is None:
         aggregation = VariableAggregation.NONE
     elif not isinstance(aggregation, VariableAggregation):

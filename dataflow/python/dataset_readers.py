@@ -26,7 +26,7 @@ def make_tf_record_dataset(
 ) -> Dataset:
     """Batches of the records of files, each record parsed by ``parser_fn`` (a string without it).
 
-    ``num_epochs`` None: for ever. Records of ``num_parallel_reads`` files, 24 by default, take turns.
+    ``num_epochs`` None: forever. Records of ``num_parallel_reads`` files, 24 by default, take turns.
     """
     files = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
     records: Dataset = TFRecordDataset(files, num_parallel_reads=num_parallel_reads or 24)

@@ -17,7 +17,7 @@ DeviceSpecV1 = DeviceSpecV2 = DeviceSpec
 
 
 def check_valid(spec: str) -> None:
-    """Raises `ValueError` where ``spec`` is no device name."""
+    """Raises `ValueError` if ``spec`` is not a device name."""
     DeviceSpec.from_string(spec)
 
 
@@ -52,6 +52,6 @@ class MergeDevice:
 def merge_device(spec: DeviceSpec | str | MergeDevice) -> MergeDevice:
     """A device function for `tf.device`: inner ones say what they say, the rest is ``spec``.
 
-    Raises `ValueError` where ``spec`` is no device name.
+    Raises `ValueError` if ``spec`` is not a device name.
     """
     return spec if isinstance(spec, MergeDevice) else MergeDevice(spec)

@@ -56,7 +56,7 @@ gen_new_seed = new_seed
 
 
 def same_dynamic_shape(a: TensorLike, b: TensorLike) -> Tensor:
-    """Whether both have one shape, as a bool that the graph computes."""
+    """Whether both have the same shape, as a bool that the graph computes."""
     a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
     return cond_of(  # type: ignore[no-any-return]
         equal(array.rank(a), array.rank(b)),

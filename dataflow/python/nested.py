@@ -68,7 +68,7 @@ def assert_shallow_structure(
 def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
     """``{(1, 2): (a, b), 3: c}`` as ``{1: a, 2: b, 3: c}``; keys and values nest alike.
 
-    Raises `TypeError` for what is no dict, `ValueError` for keys that nest otherwise than their values,
+    Raises `TypeError` for anything but a dict, `ValueError` for keys that nest otherwise than their values,
     and for one that comes twice.
     """
     if not isinstance(dictionary, Mapping):

@@ -40,7 +40,7 @@ def _warm_start_var_with_vocab(
 ) -> None:
     """Makes a variable's initializer put each word's row of a checkpoint where the word is now.
 
-    Raises `TypeError` for what is no variable, `ValueError` for a missing argument.
+    Raises `TypeError` for anything but a variable, `ValueError` for a missing argument.
     """
     if not (current_vocab_path and current_vocab_size and prev_ckpt and prev_vocab_path):
         raise ValueError(

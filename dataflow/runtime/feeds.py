@@ -29,7 +29,7 @@ def register_feed_expander(base_type: type, function: Callable[[Any, Any], Any])
 
 
 def check_is_feed_dict(feed_dict: Any) -> None:
-    """Raises `TypeError` for what is no dictionary, a second fetch for one."""
+    """Raises `TypeError` for anything but a dictionary, a second fetch for one."""
     if isinstance(feed_dict, dict) or hasattr(feed_dict, "items"):
         return
     hint = ""

@@ -37,7 +37,7 @@ def cells_of(path: Path, data: bytes) -> list[Piece]:
     """The code cells of a notebook (formats 3 and 4), numbered as they are run: "nb.ipynb, cell 3".
 
     Lines for IPython (``%matplotlib inline``, ``!wget ...``, ``tf.nn?``) become comments; what they
-    would have run in a shell is named on stderr. Raises `ProgramError` for what is no notebook, or one
+    would have run in a shell is named on stderr. Raises `ProgramError` for anything but a notebook, or one
     of another language.
     """
     try:

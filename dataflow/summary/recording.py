@@ -187,7 +187,7 @@ def audio(
 def graph_(param: Tensor, step: Any = None, name: str | None = None) -> Any:
     """Writes a graph, a string tensor with a serialized ``GraphDef``, whatever the condition is.
 
-    Raises `TypeError` for what is no tensor; `initialize` takes a `Graph`.
+    Raises `TypeError` for anything but a tensor; `initialize` takes a `Graph`.
     """
     if not isinstance(param, Tensor):
         raise TypeError(

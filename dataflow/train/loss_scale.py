@@ -89,7 +89,7 @@ class LossScale(AutoTrackable, abc.ABC):
 class FixedLossScale(LossScale):
     """A scale that never changes.
 
-    Raises `ValueError` for what is no number, and for one below 1.
+    Raises `ValueError` for anything but a number, and for one below 1.
     """
 
     def __init__(self, loss_scale_value: float) -> None:

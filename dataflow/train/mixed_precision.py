@@ -36,7 +36,7 @@ def enable_mixed_precision_graph_rewrite(opt: Any, loss_scale: Any = "dynamic") 
 
     ``loss_scale``: a `tf.train.experimental.LossScale`, a number, or "dynamic". Gradients are those of
     the returned optimizer (`minimize`, `compute_gradients`), not of `tf.gradients`. Raises `ValueError`
-    for what is no optimizer, and for one that scales its loss already.
+    for anything but an optimizer, and for one that scales its loss already.
     """
     if isinstance(opt, tuple(_kinds_of_wrappers)):
         raise ValueError(

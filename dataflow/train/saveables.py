@@ -134,7 +134,7 @@ def _reference(item: Any) -> Tensor:
 def names_to_saveables(var_list: Any) -> dict[str, Any]:
     """A map from name in the checkpoint to variable, list of parts, or `SaveableObject`.
 
-    Raises `TypeError` for what is no variable, `ValueError` for two of one name.
+    Raises `TypeError` for anything but a variable, `ValueError` for two of one name.
     """
     if isinstance(var_list, dict):
         return dict(var_list)

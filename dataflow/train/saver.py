@@ -66,7 +66,7 @@ class Saver:
         save_relative_paths: write relative paths to ``dir/checkpoint``, so that it can be moved.
         filename: the default prefix.
 
-    Raises `ValueError` for no variables and for two of one name, `TypeError` for what is none.
+    Raises `ValueError` for no variables and for two of one name, `TypeError` for anything else.
     """
 
     def __init__(

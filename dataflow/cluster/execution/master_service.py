@@ -168,7 +168,7 @@ def _wanted(
 
 
 def _deadline(head: dict[str, Any]) -> float | None:
-    """When the client needs its answer, on the clock of `time.monotonic`; ``None``: it waits for ever."""
+    """When the client needs its answer, on the clock of `time.monotonic`; ``None``: it waits forever."""
     return None if "timeout" not in head else time.monotonic() + float(head["timeout"])
 
 

@@ -1,4 +1,4 @@
-"""What ``tf.contrib.learn`` has for scikit-learn, where that is not installed: two scores, a way to cut."""
+"""What ``tf.contrib.learn`` uses in place of scikit-learn if that is not installed: two scores, one split."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["accuracy_score", "mean_squared_error", "train_test_split"]
 
 
 def accuracy_score(y: Any, y_pred: Any) -> float:
-    """The share of predictions that are the label; arrays of one shape."""
+    """The share of predictions that equal the label; both arrays have the same shape."""
     return float(np.mean(np.asarray(y) == np.asarray(y_pred)))
 
 
 def mean_squared_error(x: Any, y: Any) -> float:
-    """The mean of squared differences; dimensions of size 1 do not count, as in TensorFlow."""
+    """The mean of squared differences; dimensions of size 1 are ignored, as in TensorFlow."""
     return float(np.mean(np.square(np.squeeze(np.asarray(x)) - np.squeeze(np.asarray(y)))))
 
 

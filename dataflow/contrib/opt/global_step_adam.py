@@ -62,7 +62,7 @@ class MultitaskOptimizerWrapper:
     """An optimizer that does nothing with a gradient of zeros alone, its averages included.
 
     For models of several tasks, where a batch of one task has no gradient of the others' variables. Raises
-    `TypeError` for what is no optimizer.
+    `TypeError` for anything but an optimizer.
     """
 
     def __init__(self, opt: Any) -> None:

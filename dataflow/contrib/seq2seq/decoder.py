@@ -156,7 +156,7 @@ def dynamic_decode(
 
     Returns (outputs [batch, time, ...], last state, lengths int32 [batch]). With
     ``impute_finished`` a finished sequence keeps its state and gives zeros; otherwise look only at
-    the first ``lengths`` steps. Raises `TypeError` for what is no decoder, `ValueError` for a
+    the first ``lengths`` steps. Raises `TypeError` for anything but a decoder, `ValueError` for a
     maximum that is no scalar.
     """
     if not isinstance(decoder, Decoder):

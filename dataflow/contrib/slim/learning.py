@@ -154,7 +154,7 @@ def train(
     trace_every_n_steps: int | None = None,
     ignore_live_threads: bool = False,
 ) -> Any:
-    """Trains within a `tf.train.Supervisor` for ``number_of_steps`` (None: for ever); the last loss.
+    """Trains within a `tf.train.Supervisor` for ``number_of_steps`` (None: forever); the last loss.
 
     Checkpoints and summaries go to ``logdir`` and training resumes from there; None writes nothing. Each step
     is ``train_step_fn(sess, train_op, global_step, kwargs) -> (loss, should_stop)``; an `OutOfRangeError` in it ends

@@ -49,7 +49,7 @@ class Answer:
 
 
 def read_json(body: bytes) -> Any:
-    """The message. Raises `Refusal` for what is no JSON."""
+    """The message. Raises `Refusal` for anything but JSON."""
     try:
         return json.loads(body, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -63,7 +63,7 @@ def _refuse_constant(name: str) -> Any:
 def read_answers(message: Any, catalog: Catalog) -> tuple[list[Answer], list[dict[str, Any]]]:
     """The answers that are in order, and for each other its id, an HTTP status and one sentence.
 
-    Raises `Refusal` for what is no list of answers at all.
+    Raises `Refusal` for anything but a list of answers at all.
     """
     answers = message.get("answers") if isinstance(message, Mapping) else None
     if not isinstance(answers, list) or not answers:

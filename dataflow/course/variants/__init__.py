@@ -38,7 +38,7 @@ Table = Mapping[str, Mapping[str, Any]]
 def use(seed: int) -> None:
     """Has the checks and questions of this kernel be those of the variant ``seed``.
 
-    Raises `ValueError` for what is no seed.
+    Raises `ValueError` for anything but a seed.
     """
     global _seed
     _seed = valid_seed(seed)

@@ -86,7 +86,7 @@ def save_img(path: Any, x: Any, data_format: str | None = None, file_format: Any
 
 
 def is_first(data_format: str | None) -> bool:
-    """Whether channels come first; raises `ValueError` for what is no data format."""
+    """Whether channels come first; raises `ValueError` for anything but a data format."""
     if data_format not in (None, "channels_first", "channels_last"):
         raise ValueError(f"Unknown data_format: {data_format}")
     return (data_format or K.image_data_format()) == "channels_first"

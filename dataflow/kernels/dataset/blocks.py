@@ -18,7 +18,7 @@ from dataflow.kernels.dataset.elements import (
     pulled,
 )
 
-#: A tuple of arrays of one length, of one row or more.
+#: A tuple of arrays of the same length, of one row or more.
 Block = tuple[Any, ...]
 
 #: Rows of the first block of a file, which somebody waits for, and of the largest.

@@ -32,7 +32,7 @@ _entry: JitEntry[Callable[[bytes], None]] = JitEntry(_compile)
 
 
 def cross_hashes(fingerprints: Sequence[Any], hash_key: int, num_buckets: int) -> Any:
-    """Fingerprints (uint64 vectors of one length) put together, and modulo the number of buckets: int64.
+    """Fingerprints (uint64 vectors of the same length) put together, and modulo the number of buckets: int64.
 
     ``None`` where there is no machine code (yet).
     """

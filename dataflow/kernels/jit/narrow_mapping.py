@@ -25,7 +25,7 @@ _OF_TWO = frozenset({"Add", "AddV2", "BiasAdd", "Sub", "Mul", "RealDiv"})
 _IN_HALF = frozenset({"Maximum", "Minimum"})
 _OF_ONE = frozenset({"Neg", "Abs", "Sqrt", "Square", "Relu", "Relu6", "Floor", "Ceil", "Rint"})
 _CAST = "Cast"
-#: As `_OF_TWO`, of arrays of one shape.
+#: As `_OF_TWO`, of arrays of the same shape.
 _GRADIENTS = frozenset({"ReluGrad"})
 
 

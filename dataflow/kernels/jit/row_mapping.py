@@ -153,7 +153,7 @@ def softmax_parts(x: Array) -> Any:
 
 
 def cross_entropy(logits: Array, labels: Array) -> Any:
-    """(Losses, softmax less labels), for matrices of one shape; or ``None``."""
+    """(Losses, softmax less labels), for matrices of the same shape; or ``None``."""
     mapping = _CROSS_ENTROPY.get(logits.dtype.char)
     found = _run(mapping, (True, False, True, True), logits, labels)
     if found is None:

@@ -37,7 +37,7 @@ class EmbeddingView(Widget):
     the color. At most 20,000 points. The projection is a PCA of our own, or t-SNE (scikit-learn),
     which takes a while and is computed in a background thread.
 
-    Raises `ValueError` for what is no matrix, or labels and groups of another length.
+    Raises `ValueError` for anything but a matrix, or labels and groups of another length.
     """
 
     _options = {"title", "height"}

@@ -37,7 +37,7 @@ class Panel:
 class Plot(Panel):
     """Curves and scattered points over two axes.
 
-    ``lines`` and ``dots`` hold ``(x, y)`` by name, arrays of one length; ``labels`` texts for the
+    ``lines`` and ``dots`` hold ``(x, y)`` by name, arrays of the same length; ``labels`` texts for the
     dots of a name; ``rules`` the x of a dashed vertical line by name. A range that is None is taken
     from the data. NaN breaks a line.
     """
