@@ -44,6 +44,8 @@ python.ops.{data_flow_grad image_grad manip_grad random_grad state_grad rnn_grad
 python.ops.{cudnn_rnn_grad optional_grad} : tf
 python.ops.{batch_ops session_ops unconnected_gradients quantized_ops} : tf quantization
 python.ops.list_ops : python.list_parts python.op_functions
+python.ops.parallel_for.{control_flow_ops gradients pfor} : python.parallel_for
+python.ops.parallel_for.test_util : python.parallel_for_tests
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf python.op_functions
 python.ops.variables : python.variable_classes tf ops.variables ops.partitioned_variable python.private python.op_functions
 python.ops.{variable_scope state_ops} : tf ops.variables ops.partitioned_variable python.private python.state_parts python.op_functions
