@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 
 def _make(context: KernelContext, kind: type[Queue], types: Any, dims: Any, capacity: int) -> Any:
+    changes, found, _ = context.found
+    if changes == context.resources.changes:
+        return found
+
     def create() -> Queue:
         return kind(context.resource_name, types, dims, capacity)
 
@@ -34,6 +39,8 @@ def _make(context: KernelContext, kind: type[Queue], types: Any, dims: Any, capa
 
 
 _REASON = "queues hold their elements in the host's memory"
+#: The kinds of dtypes whose vectors are iterated over as NumPy's numbers.
+_NUMBERS = "biufc"
 
 
 @kernel("FIFOQueueV2", stateful=True)
@@ -90,6 +97,13 @@ def owned(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
+def _owned_elements(component: Any) -> Iterable[Any]:
+    """The elements of a component, which the queue may keep; NumPy's numbers belong to nobody."""
+    if type(component) is np.ndarray and component.ndim == 1 and component.dtype.kind in _NUMBERS:
+        return component
+    return [owned(element) for element in component]
+
+
 @kernel("QueueEnqueueV2", stateful=True, cpu_only=_REASON)
 def queue_enqueue_kernel(context: KernelContext, handle: Any, components: list[Any]) -> tuple[()]:
     handle.check(components)
@@ -101,14 +115,14 @@ def queue_enqueue_kernel(context: KernelContext, handle: Any, components: list[A
 def queue_enqueue_many_kernel(
     context: KernelContext, handle: Any, components: list[Any]
 ) -> tuple[()]:
-    counts = {np.shape(c)[0] for c in components}
+    counts = {c.shape[0] if type(c) is np.ndarray else np.shape(c)[0] for c in components}
     if len(counts) != 1:
         raise InvalidArgumentError(
             None,
             None,
             f"All input tensors must have the same size in the 0th dimension, got {sorted(counts)}",
         )
-    elements = list(zip(*[[owned(element) for element in c] for c in components], strict=True))
+    elements = list(zip(*[_owned_elements(c) for c in components], strict=True))
     if elements:
         handle.check(elements[0])
     handle.enqueue(context, elements)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import heapq
 import itertools
 from collections.abc import Sequence
@@ -129,8 +130,9 @@ class Queue:
 
     def _can_give(self, count: int) -> bool:
         """Whether taking that many out ends without waiting, with an error or without."""
-        ended = self.closed and not self.enqueuers
-        return not self.dequeuers and (ended or self.available() >= count)
+        if self.dequeuers:
+            return False
+        return self.available() >= count or (self.closed and not self.enqueuers)
 
     def dequeue(self, context: Any, count: int, up_to: bool = False) -> list[Any]:
         """Takes ``count`` elements out, waiting for them.
@@ -140,12 +142,15 @@ class Queue:
         condition = self.condition
         with condition.lock:
             if not self.dequeuers and self.available() >= count:
-                given = [self.pop() for _ in range(count)]
+                given = [self.pop()] if count == 1 else [self.pop() for _ in range(count)]
                 if not THREADS:
                     context.will_undo(lambda: self.push_back(given))
-                self._admit()
+                if self.enqueuers:
+                    self._admit()
+                else:
+                    condition.notify_all()
                 return given
-            context.postpone_unless(condition, lambda: self._can_give(count))
+            context.postpone_unless(condition, functools.partial(self._can_give, count))
             ticket = context.carried(_Ticket)
             if not ticket.is_in_line:
                 self.dequeuers.append(ticket)

@@ -36,12 +36,13 @@ def assign(xp: Module, ref: Any, value: Any, validate_shape: bool, own: bool = F
     """The variable takes the value; the array itself where it is its ``own`` to keep."""
     with ref.lock:
         old = ref.array
-        if validate_shape and old is not None and np.shape(old) != np.shape(value):
+        shape = getattr(value, "shape", ())  # a string has none
+        if validate_shape and old is not None and getattr(old, "shape", ()) != shape:
             raise InvalidArgumentError(
                 None,
                 None,
                 f"Assign requires shapes of both tensors to match. lhs shape= {list(np.shape(old))} "
-                f"rhs shape= {list(np.shape(value))}",
+                f"rhs shape= {list(shape)}",
             )
         in_place = xp is not np and old is not None and old.shape == value.shape
         del old  # else its array would not be exclusive
@@ -53,29 +54,30 @@ def assign(xp: Module, ref: Any, value: Any, validate_shape: bool, own: bool = F
             ref.array = xp.array(value) if isinstance(value, np.generic) else value.copy()
 
 
-def _check_shape(ref: Any, value: Any) -> None:
-    shape = ref.read().shape
-    if shape != np.shape(value):
+def _checked(ref: Any, value: Any) -> Any:
+    """The variable's array, for a change in place by a value of its shape."""
+    array = ref.array
+    if array is not None and array.shape != value.shape:
         raise InvalidArgumentError(
             None,
             None,
-            f"the variable {ref.name!r} has shape {list(shape)}, the value {list(np.shape(value))}",
+            f"the variable {ref.name!r} has shape {list(array.shape)}, the value {list(value.shape)}",
         )
+    del array  # else it would not be exclusive
+    return ref.exclusive()
 
 
 @kernel("AssignAdd", "AssignAddVariableOp")
 def assign_add_kernel(xp: Module, ref: Any, value: Array) -> None:
     with ref.lock:
-        _check_shape(ref, value)
-        array = ref.exclusive()
+        array = _checked(ref, value)
         xp.add(array, value, out=array)
 
 
 @kernel("AssignSub", "AssignSubVariableOp")
 def assign_sub_kernel(xp: Module, ref: Any, value: Array) -> None:
     with ref.lock:
-        _check_shape(ref, value)
-        array = ref.exclusive()
+        array = _checked(ref, value)
         xp.subtract(array, value, out=array)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import platform
 import sys
 from collections.abc import Callable, Iterator
@@ -99,12 +100,8 @@ IS_AVAILABLE = _FLUSHING is not None
 _spare: list[Any] = []
 
 
-def begin_flushing() -> Any:
+def begin_flushing(environment: Any = _FLUSHING) -> Any:
     """From now on this thread takes subnormal numbers for zero; `end_flushing` takes the result."""
-    return _switch(_FLUSHING)
-
-
-def _switch(environment: Any) -> Any:
     try:
         before = _spare.pop()
     except IndexError:
@@ -136,7 +133,7 @@ def _error_switches() -> tuple[Callable[[], Any], Callable[[Any], None]]:
 
         return begin, lambda errors: errors.__exit__(None, None, None)
     ignored = _make_extobj(all="ignore")
-    return lambda: setting.set(ignored), setting.reset
+    return functools.partial(setting.set, ignored), setting.reset
 
 
 begin_ignoring, end_ignoring = _error_switches()
@@ -163,14 +160,15 @@ class Computing:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        end_flushing(self._before)
+        _write(self._before)
+        _spare.append(self._before)
         end_ignoring(self._errors)
 
 
 @contextlib.contextmanager
 def as_outside() -> Iterator[None]:
     """Inside, a step's thread computes as any other program: for functions of the user."""
-    before = _switch(_USUAL)
+    before = begin_flushing(_USUAL)
     try:
         yield
     finally:

@@ -34,10 +34,10 @@ class KernelContext:
     """
 
     __slots__ = (
-        "_found",
         "attrs",
         "cancellation",
         "device",
+        "found",
         "op_device",
         "op_name",
         "resources",
@@ -67,7 +67,9 @@ class KernelContext:
         self.session = session
         self.device = device
         self.op_device = op_device
-        self._found: tuple[str, int, Any] = ("", 0, None)
+        #: What `resource` last found, its kind, and the resources' count of changes then: as long as they
+        #: count as many, a kernel of one kind need not ask again.
+        self.found: tuple[int, Any, str] = (-1, None, "")
 
     @property
     def container(self) -> str:
@@ -87,7 +89,7 @@ class KernelContext:
         ``check`` may raise for one that is not of the kind the op needs.
         """
         resources = self.resources
-        found_kind, changes, found = self._found
+        changes, found, found_kind = self.found
         if found_kind is kind and changes == resources.changes:
             return found
         attrs, changes = self.attrs, resources.changes
@@ -95,7 +97,7 @@ class KernelContext:
         found = resources.get_or_create(attrs.get("container") or "", kind, name, create)
         if check is not None:
             check(found)
-        self._found = kind, changes, found
+        self.found = changes, found, kind
         return found
 
     def postpone_unless(

@@ -19,6 +19,8 @@ def detach(value: Any) -> Any:
     if type(value) is np.ndarray:
         if not value.shape:
             value = value[()]
+            if isinstance(value, np.generic):
+                return value
             return value.copy() if type(value) is np.ndarray else detach(value)
         if value.dtype.hasobject and (plain := without_places(value)) is not value:
             return plain

@@ -7,6 +7,7 @@ and a run is one message there and one back.
 
 from __future__ import annotations
 
+import functools
 import re
 import threading
 import time
@@ -128,9 +129,8 @@ class RemoteSession:
             arrays = [convert(v) for convert, v in zip(combination.converters, values, strict=True)]
             if combination.generation != backend.generation:
                 seconds = self._prepare(combination, seconds)
-            return self._outcome(
-                combination, lambda: backend.run(combination, arrays, seconds, until=until)
-            )
+            run = functools.partial(backend.run, combination, arrays, seconds, until=until)
+            return self._outcome(combination, run)
         finally:
             if not THREADS:
                 scheduler.share_time()

@@ -84,6 +84,7 @@ class CompiledPartition:
         self._runs_left = RUNS_BEFORE_REWRITING
         num_nodes = sum(len(segment.ops) for segment in plan.segments)
         self._rewriting = Gradual(self._rewrite_gradually(), nodes_per_run(num_nodes))
+        self._empty = [None] * len(plan.slots)
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
         self.num_blocking = sum(s.blocking for s in plan.segments)
@@ -250,9 +251,7 @@ class CompiledPartition:
     def new_slots(self, allocator: OutputAllocator | None = None) -> list[Any]:
         """The empty slots of a step. The last one holds the connection on which results are sent, which
         allocates memory for them (`runtime.output_allocator`)."""
-        slots: list[Any] = [None] * len(self.plan.slots)
-        slots.append(allocator)
-        return slots
+        return [*self._empty, allocator]
 
     @property
     def sources(self) -> list[str]:

@@ -7,12 +7,13 @@ messages when it begins, whereas `PartitionRun` takes them in any order.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
-from dataflow.cluster.execution.schedule import SegmentChain, runner
+from dataflow.cluster.execution.schedule import SegmentChain, collector, runner
 from dataflow.cluster.execution.task_session import current_step
 from dataflow.cluster.execution.wake_queue import then_wake, try_woken, wake
 from dataflow.cluster.execution.worker_threads import run_in_thread
@@ -84,11 +85,10 @@ class Stage:
 
 
 class LinearSchedule(NamedTuple):
-    """The stages of a chain of segments, in order, and the fetches and transfers that are sent after them."""
+    """The stages of a chain of segments, in order, and a `collector` of what is sent after them."""
 
     stages: list[Stage]
-    fetch_slots: Sequence[int]
-    transfers: Sequence[tuple[str, int, Sequence[int]]]
+    collect: Callable[[list[Any]], tuple[list[Any], list[tuple[str, int, list[Any]]]]]
 
 
 def linear_schedule(partition: CompiledPartition, chain: SegmentChain) -> LinearSchedule | None:
@@ -105,7 +105,7 @@ def linear_schedule(partition: CompiledPartition, chain: SegmentChain) -> Linear
         stop = start + len(list(group))
         stages.append(Stage(partition, chain, slice(start, stop)))
         start = stop
-    return LinearSchedule(stages, partition.plan.fetch_slots, chain.sends)
+    return LinearSchedule(stages, collector(partition.plan.fetch_slots, chain.sends))
 
 
 class LinearRun:
@@ -144,7 +144,7 @@ class LinearRun:
 
     def go(self) -> None:
         """Run from the present stage on, on a thread that may be kept busy."""
-        then_wake(self._go_on)
+        then_wake(self._go_on, False)
 
     def waits_for_queue(self) -> bool:
         """Whether it waits for an element of a queue."""
@@ -159,8 +159,8 @@ class LinearRun:
         if self._cancellation is not None:
             self._cancellation.cancel()
 
-    def _go_on(self, on_notifier: bool = False) -> None:
-        """Run until it ends or waits.
+    def _go_on(self, on_notifier: bool = True) -> None:
+        """Run until it ends or waits; the thread has a wake queue.
 
         With ``on_notifier``, on a thread that serves another step, nothing that may take long is done.
         """
@@ -189,11 +189,12 @@ class LinearRun:
                 self._end()
 
     def _end(self) -> None:
-        schedule, slots = self._schedule, self._slots
-        fetches = [slots[slot] for slot in schedule.fetch_slots]
-        last = [(task, n, [slots[slot] for slot in which]) for task, n, which in schedule.transfers]
-        # Release values in a sender's shared memory before the answer is sent.
+        slots = self._slots
+        fetches, last = self._schedule.collect(slots)
+        # Release values in a sender's shared memory before the answer is sent; and this object with the
+        # last reference to it, not when Python collects cycles.
         slots.clear()
+        self._watcher = None
         try:
             self._transport.done(fetches, last)
         except Exception as error:
@@ -215,7 +216,7 @@ class LinearRun:
         """Run a segment that may have to wait; ``False``: the run is suspended."""
         try_woken()  # this thread may just have woken the run that provides what this one waits for
         if self._watcher is None:
-            self._watcher = self._wake  # always the same object: `unwatch` compares by identity
+            self._watcher = functools.partial(wake, self._go_on)
             self._transport.suspended(self)
         wait = stage.wait
         if wait is not None and self._slots[wait.slot] is wait.handle:
@@ -246,12 +247,6 @@ class LinearRun:
         self._condition = condition
         if self._stopped and self._watcher is not None:
             condition.unwatch(self._watcher)
-
-    def _wake(self) -> None:
-        wake(self._try_again)
-
-    def _try_again(self) -> None:
-        then_wake(self._go_on, True)
 
     def _wait(self) -> None:
         """Run the segment on a thread of its own, which may wait, and then what follows."""

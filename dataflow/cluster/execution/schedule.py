@@ -86,6 +86,20 @@ def take_in(slots: list[Any], where: Sequence[int], tensors: Sequence[Any]) -> N
         slots[slot] = value if value.shape or value.dtype is _OBJECT else value[()]
 
 
+def collector(
+    fetch_slots: Sequence[int], sends: Sequence[tuple[str, int, Sequence[int]]]
+) -> Callable[[list[Any]], tuple[list[Any], list[tuple[str, int, list[Any]]]]]:
+    """A function that takes out of the slots what is fetched, and what is sent: (task, channel, tensors)."""
+    sent = ", ".join(f"({task!r}, {n}, {_values(slots)})" for task, n, slots in sends)
+    scope: dict[str, Any] = {}
+    exec(f"def collect(slots):\n    return {_values(fetch_slots)}, [{sent}]", scope)
+    return scope["collect"]  # type: ignore[no-any-return]
+
+
+def _values(slots: Sequence[int]) -> str:
+    return f"[{', '.join(f'slots[{int(slot)}]' for slot in slots)}]"
+
+
 def runner(
     partition: CompiledPartition,
     chain: SegmentChain,
@@ -118,7 +132,7 @@ def runner(
             )
         if drops:
             lines.append(f"        {' = '.join(f'slots[{slot}]' for slot in drops)} = None")
-    lines.append(f"        return [{', '.join(f'slots[{slot}]' for slot in results)}]")
+    lines.append(f"        return {_values(results)}")
     lines += ["    except Exception as error:", "        raise explained(error, number) from error"]
     name = f"<chain of segments {chain.numbers[part]}>"
     exec(compile("\n".join(lines), name, "exec"), scope)

@@ -6,6 +6,7 @@ and runs on the same thread after that kernel (`then_wake`), or on one of the po
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -38,12 +39,13 @@ def wake_segment(run: PartitionRun, number: int) -> None:
 
 
 def wake(function: Callable[[], None]) -> None:
-    """Queue ``function`` on this thread if it has a wake queue; the caller may hold locks."""
+    """Call ``function`` on this thread if it has a wake queue, else on another that has one; the caller may
+    hold locks."""
     woken = _local.woken
     if woken is not None:
         woken.append(function)
     else:
-        run_in_thread(function)
+        run_in_thread(functools.partial(then_wake, function))
 
 
 def then_wake(function: Callable[..., _Result], *arguments: object) -> _Result:
@@ -69,11 +71,11 @@ def try_woken() -> None:
 
 
 def _try(entry: tuple[PartitionRun, int] | Callable[[], None]) -> None:
-    if not isinstance(entry, tuple):
-        entry()
-        return
-    run, number = entry
-    run.retry(number, on_notifier=True)
+    if type(entry) is tuple:
+        run, number = entry
+        run.retry(number, on_notifier=True)
+    else:
+        entry()  # type: ignore[operator]
 
 
 def run_later(function: Callable[[], None]) -> None:
@@ -97,4 +99,4 @@ def _try_again(
             if isinstance(entry, tuple):
                 wake_segment(*entry)
             else:
-                run_in_thread(entry)
+                wake(entry)

@@ -37,6 +37,7 @@ _MOST_OF_A_KEY = 8
 #: The most bytes before the payload of a frame that is worth a template.
 _LONGEST = 1024
 _BOOL = np.dtype(np.bool_)
+_new_tuple = tuple.__new__
 
 
 class SentTemplate:
@@ -155,13 +156,14 @@ class ReceivedTemplate:
 
     def read(self, buffer: bytearray, start: int, id: int) -> Message:
         """The message of the frame at ``start``, which matches the template."""
-        tensors = [
-            np.asarray(Lease(at, end))
-            if dtype is None
-            else np.ndarray(shape, dtype, buffer[start + at : start + end])
-            for shape, dtype, at, end in self.tensors
-        ]
-        return Message(self.kind, self.tag, id, tensors, None, self.flags)
+        tensors = []
+        for shape, dtype, at, end in self.tensors:
+            if dtype is None:
+                tensors.append(np.asarray(Lease(at, end)))
+            else:
+                tensors.append(np.ndarray(shape, dtype, buffer[start + at : start + end]))
+        # As `Message(...)`, whose `__new__` is a function in Python.
+        return _new_tuple(Message, (self.kind, self.tag, id, tensors, None, self.flags))
 
 
 def received_template(

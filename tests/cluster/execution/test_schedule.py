@@ -7,7 +7,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.cluster.execution.linear_run import LinearRun, LinearSchedule
-from dataflow.cluster.execution.schedule import first_chain
+from dataflow.cluster.execution.schedule import collector, first_chain
 from dataflow.cluster.execution.wake_queue import then_wake
 from dataflow.kernels.observable_condition import WatchedCondition
 from dataflow.runtime.cancellation import Postponed
@@ -78,7 +78,7 @@ def test_the_thread_that_ends_a_wait_runs_only_what_is_short(rest_is_inline_safe
     )
     rest = stage(False, lambda slots, read_at: ran_on.append(threading.get_ident()), None)
     stages = [stage(True, take, rest_is_inline_safe), rest]
-    run = LinearRun(LinearSchedule(stages, [], []), [], 0, transport)
+    run = LinearRun(LinearSchedule(stages, collector([], [])), [], 0, transport)
     run.go()
     assert not ran_on
     then_wake(put)
