@@ -49,7 +49,7 @@ _SMALL_BYTES = 1 << 18
 _THIN_ROW = 32
 
 
-def _problem(
+def problem_for(
     input_shape: tuple[int, ...], filter_shape: tuple[int, ...], windows: list[Window]
 ) -> Problem:
     """The problem with an axis whose windows tile it joined to the channels."""
@@ -348,7 +348,7 @@ def convolve(
     shape = (x.shape[0], *(w.count for w in windows), filters.shape[-1])
 
     def run(x: Array, filters: Array) -> Any:
-        problem = _problem(x.shape, filters.shape, windows)
+        problem = problem_for(x.shape, filters.shape, windows)
         x, filters = x.reshape(problem.input_shape), filters.reshape(problem.filter_shape)
         out = by(xp, x, filters, problem)
         return out.reshape(*shape[:-1], filters.shape[-1])
@@ -387,7 +387,7 @@ def _convolve_filter_gradient(
         shape = (*sizes[:-1], grad.shape[-1])
         if by_cuda:
             return cuda_conv.filter_gradient(xp, x, grad, shape, windows)
-        problem = _problem(x.shape, shape, windows)
+        problem = problem_for(x.shape, shape, windows)
         out = _filter_gradient(
             xp, x.reshape(problem.input_shape), grad.reshape(problem.output_shape), problem
         )
@@ -437,7 +437,7 @@ def _convolve_input_gradient(
 
     def run(grad: Array, filters: Array) -> Any:
         shape = (*sizes[:-1], filters.shape[-2])
-        problem = _problem(shape, filters.shape, windows)
+        problem = problem_for(shape, filters.shape, windows)
         out = _input_gradient(
             xp, filters.reshape(problem.filter_shape), grad.reshape(problem.output_shape), problem
         )

@@ -86,36 +86,50 @@ def forward(
     ``ending`` is left to the caller where `can_end` says so.
     """
     taps_high, taps_wide, channels, outputs = filters.shape
-    multiplications = whole or out.size * taps_high * taps_wide * channels
     if direct_few_outputs.has_few(channels, outputs, height, width):
+        multiplications = whole or out.size * taps_high * taps_wide * channels
         return is_worthwhile(multiplications) and direct_few_outputs.forward(
             x, filters, height, width, out
         )
-    if not is_worthwhile(multiplications, outputs) or NUMBER_BYTES not in filters.strides[2:]:
+    finish = PLAIN if ending is None else RELU if ending.relu else BIAS
+    found = listed(x, filters, height, width, out, whole, finish)
+    if found is None:
         return False
-    code = implicit_gemm.code.get()
-    if code is None:
-        return False
-    key = (
-        "forward",
-        _PIECE_BYTES,
-        x.shape,
-        filters.shape,
-        filters.strides,
-        height,
-        width,
-        out.strides,
-        finish := PLAIN if ending is None else RELU if ending.relu else BIAS,
-    )
-
-    def make() -> _Forward:
-        return _Forward(code, x.shape, filters, height, width, out.strides, finish)
-
-    found: _Forward = kept(key, make)
     for index in found.empty:
         out[index] = 0 if ending is None else ending.apply(np.zeros_like(ending.bias))
     run_listed(found, x, filters, out, None if ending is None else ending.bias)
     return True
+
+
+def listed(
+    x: Array,
+    filters: Array,
+    height: Window,
+    width: Window,
+    out: Any,
+    whole: int | None = None,
+    finish: int = PLAIN,
+) -> Listed | None:
+    """What is to be done for `forward`, by tiles; ``None`` where there is another way, as for few outputs."""
+    taps_high, taps_wide, channels, outputs = filters.shape
+    multiplications = whole or out.size * taps_high * taps_wide * channels
+    if direct_few_outputs.has_few(channels, outputs, height, width):
+        return None
+    if not is_worthwhile(multiplications, outputs) or NUMBER_BYTES not in filters.strides[2:]:
+        return None
+    code = implicit_gemm.code.get()
+    if code is None:
+        return None
+    key = (
+        *("forward", _PIECE_BYTES, x.shape, filters.shape, filters.strides),
+        *(height, width, out.strides, finish),
+    )
+
+    def make() -> Listed:
+        return Listed(code, x.shape, filters, height, width, out.strides, finish)
+
+    found: Listed = kept(key, make)
+    return found
 
 
 def can_end(channels: int, outputs: int, height: Window, width: Window) -> bool:
@@ -138,7 +152,7 @@ def run_listed(found: Any, x: Array, filters: Array, out: Any, bias: Array | Non
     found.steps.run(arrays)
 
 
-class _Forward:
+class Listed:
     """What is to be done for a convolution."""
 
     def __init__(
@@ -279,15 +293,24 @@ def input_gradient(filters: Array, grad: Array, height: Window, width: Window, o
     The convolution of the gradient with the filters turned round. With a stride there is one for
     each phase: every stride-th element of an axis has met every stride-th tap.
     """
-    along_height, along_width = phases(height), phases(width)
-    if along_height is None or along_width is None:
+    parts = gradient_parts(filters, height, width, out)
+    if parts is None:
         return False
     if leave_out(height) or leave_out(width):
         out.fill(0)
-    turned = filters.transpose(0, 1, 3, 2)
     whole = grad.size * filters.size // filters.shape[3]
-    for high, wide in itertools.product(along_height, along_width):
-        taps, target = turned[high.taps, wide.taps], out[:, high.at, wide.at]
-        if not forward(grad, taps, high.window, wide.window, target, whole):
-            return False
-    return True
+    return all(forward(grad, *part, whole) for part in parts)
+
+
+def gradient_parts(
+    filters: Array, height: Window, width: Window, out: Any
+) -> list[tuple[Array, Window, Window, Any]] | None:
+    """The filters, windows and result of each convolution of the gradient that `input_gradient` is made of."""
+    along_height, along_width = phases(height), phases(width)
+    if along_height is None or along_width is None:
+        return None
+    turned = filters.transpose(0, 1, 3, 2)
+    return [
+        (turned[high.taps, wide.taps], high.window, wide.window, out[:, high.at, wide.at])
+        for high, wide in itertools.product(along_height, along_width)
+    ]

@@ -59,14 +59,9 @@ def filter_gradient(x: Array, grad: Array, height: Window, width: Window, out: A
 
 
 def _filter_gradient(x: Array, grad: Array, height: Window, width: Window, out: Any) -> bool:
-    code = implicit_gemm.code.get()
-    if code is None:
+    found = listed(x.shape, out.shape, height, width)
+    if found is None:
         return False
-
-    def make() -> _FilterGradient:
-        return _FilterGradient(code, x.shape, out.shape, height, width)
-
-    found: _FilterGradient = kept(("filter", _CHUNK_BYTES, x.shape, out.shape, height, width), make)
     totals = np.empty((found.shares, *out.shape), out.dtype) if found.shares > 1 else out
     if found.adds_to_zeros:
         totals.fill(0)
@@ -82,6 +77,18 @@ def _filter_gradient(x: Array, grad: Array, height: Window, width: Window, out: 
     return True
 
 
+def listed(
+    x_shape: tuple[int, ...], out_shape: tuple[int, ...], height: Window, width: Window
+) -> Listed | None:
+    """What is to be done for a gradient, by tiles; ``None`` without machine code."""
+    code = implicit_gemm.code.get()
+    if code is None:
+        return None
+    key = ("filter", _CHUNK_BYTES, x_shape, out_shape, height, width)
+    found: Listed = kept(key, lambda: Listed(code, x_shape, out_shape, height, width))
+    return found
+
+
 @functools.cache
 def _sum_of(count: int) -> Mapping | None:
     """The sum of so many arrays, from the first on."""
@@ -92,7 +99,7 @@ def _sum_of(count: int) -> Mapping | None:
     return Mapping.of_function(np.float32, total, count)
 
 
-class _FilterGradient:
+class Listed:
     """What is to be done for a filter's gradient.
 
     Threads take shares of the batch, or of its lines, each with a total of its own, or, where filters are large,

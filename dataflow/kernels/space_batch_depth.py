@@ -45,12 +45,15 @@ def batch_to_space_nd_kernel(xp: Module, x: Array, block_shape: Array, crops: Ar
         order += [count + 1 + i, i]
     y = y.transpose(*order, *range(2 * count + 1, y.ndim))
     y = y.reshape(batch, *(d * b for d, b in zip(sizes, blocks, strict=True)), *rest)
+    pairs = crops.tolist()
+    if not any(map(any, pairs)):
+        return y
     index = [slice(None)]
-    for axis, (start, end) in enumerate(crops.tolist(), 1):
+    for axis, (start, end) in enumerate(pairs, 1):
         if start + end > y.shape[axis]:
             raise ValueError(f"crops {[start, end]} exceed the size {y.shape[axis]}")
         index.append(slice(start, y.shape[axis] - end))
-    return y[tuple(index)]
+    return xp.ascontiguousarray(y[tuple(index)])
 
 
 @kernel("SpaceToDepth")

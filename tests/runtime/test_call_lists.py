@@ -502,6 +502,15 @@ def test_what_recording_compiled_dies_with_it(
 def builders() -> dict[str, Callable[[Any], Any]]:
     """For each op with a writer of its own, what makes it of a [4, 6] matrix."""
     column = tf.constant(normal(6))
+
+    def image(x: Any) -> Any:
+        return tf.reshape(tf.concat([x, tf.sin(x), tf.cos(x), tf.square(x)], 0), [1, 4, 4, 6])
+
+    filters = tf.constant(normal(3, 3, 6, 8))
+
+    def convolved(x: Any) -> Any:
+        return tf.nn.conv2d(image(x), filters, 1, "SAME")
+
     return {
         "_FusedRegion": lambda x: tf.add_n([tf.exp(x) * x, tf.exp(x) + 1.0, tf.tanh(x)]),
         "_FusedRows": lambda x: x - tf.reduce_sum(x * x, 1, keepdims=True),
@@ -545,6 +554,13 @@ def builders() -> dict[str, Callable[[Any], Any]]:
         "Max": lambda x: tf.reduce_max(tf.tanh(x), 1, keepdims=True) * x,
         "Min": lambda x: tf.reduce_min(tf.tanh(x), [0, 1]) * x,
         "Prod": lambda x: tf.reduce_prod(tf.tanh(x), 0) * x,
+        "Conv2D": lambda x: convolved(x) * 2.0,
+        "Conv2DBackpropInput": lambda x: tf.gradients(tf.tanh(convolved(x)), x)[0],
+        "Conv2DBackpropFilter": lambda x: tf.gradients(tf.tanh(convolved(x)), filters)[0],
+        "SpaceToBatchND": lambda x: tf.space_to_batch_nd(image(x), [2, 2], [[1, 1], [0, 2]]) * 2.0,
+        "BatchToSpaceND": lambda x: (
+            tf.batch_to_space_nd(tf.reshape(image(x), [4, 2, 2, 6]), [2, 2], [[1, 0], [0, 1]]) * 2.0
+        ),
         "GatherV2": lambda x: tf.gather(tf.tanh(x), [[3, 0], [1, 1]]) * 2.0,
         "SparseSoftmaxCrossEntropyWithLogits": lambda x: losses_of(tf.tanh(x), [5, 0, 2, 2]),
         "SoftmaxCrossEntropyWithLogits": lambda x: losses_of(tf.tanh(x), tf.nn.softmax(-x)),
@@ -574,6 +590,39 @@ def test_cross_entropies_of_matrices_tall_and_wide(shape: tuple[int, int], dtype
             assert a.tobytes() == b.tobytes()
 
 
+CONVOLUTIONS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((2, 8, 8, 3), (3, 3, 3, 8), {"padding": "SAME"}),
+    ((2, 9, 8, 16), (3, 2, 16, 20), {"padding": "VALID"}),
+    ((3, 8, 9, 5), (3, 3, 5, 12), {"strides": [1, 2, 2, 1], "padding": "SAME"}),
+    ((2, 8, 8, 4), (1, 1, 4, 16), {"padding": "SAME"}),
+    ((2, 8, 8, 4), (1, 1, 4, 16), {"strides": [1, 3, 3, 1], "padding": "SAME"}),
+    ((2, 8, 8, 6), (2, 2, 6, 16), {"strides": [1, 2, 2, 1], "padding": "VALID"}),
+    ((2, 12, 1, 6), (3, 1, 6, 16), {"dilations": [1, 2, 1, 1], "padding": "SAME"}),
+    ((2, 8, 8, 6), (3, 3, 6, 8), {"padding": [[0, 0], [2, 0], [1, 3], [0, 0]]}),
+    ((2, 8, 8, 8), (3, 3, 8, 1), {"padding": "SAME"}),
+    ((2, 8, 8, 8), (3, 3, 4, 8), {"padding": "SAME"}),
+]
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+@pytest.mark.parametrize("activation", [None, tf.nn.relu])
+def test_convolutions_with_biases_and_their_gradients(case: Any, activation: Any) -> None:
+    shape, taps, attrs = case
+    x, filters = tf.placeholder(tf.float32, [None, *shape[1:]]), tf.constant(normal(*taps))
+    bias = tf.constant(normal(taps[-1]))
+    y = tf.nn.conv2d(x * 2.0, filters, **{"strides": [1, 1, 1, 1], **attrs}) + bias
+    y = activation(y) if activation else y
+    fetches = [y, *tf.gradients(tf.tanh(y) * 2.0, [x, filters, bias])]
+    with tf.Session() as session:
+        run_until_lists(session, fetches, {x: normal(*shape)})
+        for batch in (shape[0], shape[0] + 1):
+            feed = {x: normal(batch, *shape[1:])}
+            with tf.Session() as fresh:
+                wanted = fresh.run(fetches, feed)
+            for a, b in zip(session.run(fetches, feed), wanted, strict=True):
+                assert a.tobytes() == b.tobytes()
+
+
 def test_an_index_out_of_range_is_told_by_the_kernel() -> None:
     x = tf.placeholder(tf.float32, [None, 6])
     labels, rows = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
@@ -598,7 +647,7 @@ def test_an_index_out_of_range_is_told_by_the_kernel() -> None:
 #: Writers that have no builder: made by rewrites of larger plans, and aliases of one writer.
 _ELSEWHERE = {
     *("_PackedProduct", "_MatMulSum", "BatchMatMul", "Identity"),
-    *("Gather", "ResourceGather"),
+    *("Gather", "ResourceGather", "_Conv2DBias"),
 }
 
 

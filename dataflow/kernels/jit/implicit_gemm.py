@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
 from dataflow.kernels.jit.isa import PLAIN, TILE_FIELDS, Isa, needed_isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
@@ -221,9 +222,7 @@ class Steps:
 
     def run(self, arrays: Sequence[int]) -> None:
         """Runs all steps; ``arrays`` are the addresses of those from `IMAGE` to `OUT`."""
-        if self._table is None:
-            self.end_piece()
-            self._table = np.array(self._rows, np.int64)
+        self._end()
         start = address_of(self._table)
         run_calls(
             [
@@ -231,6 +230,27 @@ class Steps:
                 for first, last in itertools.pairwise(self._ends)
             ]
         )
+
+    def in_one_call(self) -> tuple[int, int, int, list[Array]] | None:
+        """The function that runs all steps, the beginning of its table (where they are, and how many), to be followed by
+        the arrays' addresses, and what must be kept; ``None`` where there are several pieces."""
+        self._end()
+        if len(self._ends) > 2:
+            return None
+        return (
+            self._code.walk,
+            address_of(self._table),
+            len(self._rows),
+            [
+                self._table,
+                *self._segments.values(),
+            ],
+        )
+
+    def _end(self) -> None:
+        if self._table is None:
+            self.end_piece()
+            self._table = np.array(self._rows, np.int64)
 
 
 # ---- the text ---------------------------------------------------------------------------------

@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.jit.call_list import CallWriter
-from dataflow.kernels.jit.call_writers import diagonals, indexed, losses, movement, products, sums
+from dataflow.kernels.jit.call_writers import (
+    convolutions,
+    diagonals,
+    indexed,
+    losses,
+    movement,
+    products,
+    sums,
+)
 from dataflow.kernels.jit.call_writers.base import CannotWrite, Node, NotCompiled, must, writers
 from dataflow.kernels.jit.call_writers.elementwise import BY_TABLE, by_table, function_of, traced
 
