@@ -66,7 +66,7 @@ class CsvDataset(Dataset):
             return ops.csv_dataset_op(  # type: ignore[no-any-return]
                 names,
                 compression_type or "",
-                int64_tensor(buffer_size or 0),
+                int64_tensor(_size_of(buffer_size)),
                 header,
                 field_delim,
                 use_quote_delim,
@@ -78,6 +78,13 @@ class CsvDataset(Dataset):
 
         nest = tuple(range(len(kinds)))
         super().__init__(Structure.of_tensors(nest, kinds, shapes), read)
+
+
+def _size_of(buffer_size: Any) -> Any:
+    """What the op is given: 0 for the default, so that a 0 of the caller's is none that it takes."""
+    if buffer_size is None:
+        return 0
+    return buffer_size or -1 if isinstance(buffer_size, int) else buffer_size
 
 
 def _lines(name: str, compression_type: Any) -> Iterator[str]:

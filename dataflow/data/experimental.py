@@ -8,6 +8,7 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.data.arguments import int64_scalar
+from dataflow.data.batching import map_and_batch
 from dataflow.data.csv_datasets import CsvDataset, make_csv_dataset
 from dataflow.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from dataflow.data.file_datasets import TFRecordDataset
@@ -102,17 +103,6 @@ __all__ = [
 
 #: Stands for a number that a distribution strategy would fill in.
 SHARD_HINT = -1
-
-
-def map_and_batch(
-    map_func: Callable[..., Any],
-    batch_size: TensorLike,
-    num_parallel_batches: Any = None,
-    drop_remainder: bool = False,
-    num_parallel_calls: Any = None,
-) -> Callable[[Dataset], Dataset]:
-    """`map`, then `batch`."""
-    return lambda d: d.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
 
 
 def shuffle_and_repeat(

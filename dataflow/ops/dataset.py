@@ -200,7 +200,7 @@ interleave_dataset_op = declare_op(
     attrs=f"f: Function, {_ELEMENTS}",
 )
 # What TensorFlow 1.15 writes for two steps in one, or for several threads.
-declare_op(
+map_and_batch_dataset_op = declare_op(
     "MapAndBatchDataset",
     "input_dataset: variant, other_arguments: list(Targuments), batch_size: int64, "
     "num_parallel_calls: int64, drop_remainder: bool -> handle: variant",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -35,13 +36,22 @@ class DatasetTestBase(test.TestCase):
         self, dataset: Any, requires_initialization: bool = False, shared_name: str | None = None
     ) -> Callable[[], Any]:
         """A function that returns what gives the next element when it is evaluated."""
+        if executing_eagerly():
+            elements = iter(dataset)
+
+            def following() -> Any:
+                try:
+                    element = next(elements)
+                except StopIteration:
+                    raise errors.OutOfRangeError(None, None, "End of sequence") from None
+                return element.stack() if isinstance(element, TensorArray) else element
+
+            return following
         if requires_initialization:
             iterator = data.make_initializable_iterator(dataset, shared_name)
             self.evaluate(iterator.initializer)
         else:
             iterator = data.make_one_shot_iterator(dataset)
-        if executing_eagerly():
-            return lambda: iterator.get_next()
         element = iterator.get_next()
         if isinstance(element, TensorArray):
             element = element.stack()
@@ -122,3 +132,27 @@ class DatasetTestBase(test.TestCase):
         return data.Dataset.zip(
             tuple(self.structuredDataset(part, shape, dtype) for part in dataset_structure)
         )
+
+    def structuredElement(
+        self, element_structure: Any, shape: Any = None, dtype: Any = dtypes.int64
+    ) -> Any:
+        """The element of `structuredDataset`: zeros, or a tuple of such elements."""
+        if element_structure is None:
+            return zeros(shape or [], dtype=dtype)
+        return tuple(self.structuredElement(part, shape, dtype) for part in element_structure)
+
+    def assertDatasetsRaiseSameError(
+        self, dataset1: Any, dataset2: Any, exception_class: Any, replacements: Any = None
+    ) -> None:
+        """The first elements of both raise ``exception_class``, with the same message.
+
+        ``replacements``: (old, new, count), how the first one's text becomes the second one's.
+        """
+        next1, next2 = self.getNext(dataset1), self.getNext(dataset2)
+        with self.assertRaises(exception_class) as caught:
+            self.evaluate(next1())
+        message = caught.exception.message
+        for old, new, count in replacements or ():
+            message = message.replace(old, new, count)
+        with self.assertRaisesRegex(exception_class, re.escape(message)):
+            self.evaluate(next2())

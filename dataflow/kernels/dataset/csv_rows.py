@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,7 +39,20 @@ class _Records(NamedTuple):
 
 
 def _without_end(line: bytes) -> bytes:
-    return line.rstrip(b"\n").removesuffix(b"\r")
+    return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+#: A line with its end, which is "\\n", "\\r\\n" or "\\r".
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
+def _at_carriage_returns(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """The lines, which end at "\\n", parted where a "\\r" stands alone."""
+    for line in lines:
+        if line.find(b"\r", 0, -2) < 0 and not line.endswith(b"\r"):
+            yield line
+        else:
+            yield from _LINE.findall(line)
 
 
 def _joined(lines: Iterator[list[bytes]], layout: Layout) -> Iterator[tuple[list[bytes], Any]]:
@@ -77,7 +91,9 @@ def _records(path: str, compression: str, layout: Layout, header: bool) -> Itera
 
     with opened(path, compression) as file:
         first = 0
-        for found, starts in _joined(in_lists(lines(path, file, compression)), layout):
+        for found, starts in _joined(
+            in_lists(_at_carriage_returns(lines(path, file, compression))), layout
+        ):
             if header:
                 found, starts, header = found[1:], starts[1:], False
             if found:
@@ -106,6 +122,8 @@ def csv_dataset_kernel(
 ) -> Any:
     from dataflow.formats.record_files import compression_name
 
+    if buffer_size < 0:
+        raise InvalidArgumentError(None, None, "buffer_size should be positive")
     paths, compression = texts(filenames), compression_name(text(compression_type).upper())
     has_header = bool(header)
     layout = Layout(

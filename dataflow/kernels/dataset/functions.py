@@ -70,7 +70,29 @@ def map_and_batch_dataset_kernel(
     mapped = parallel_map_dataset_kernel(
         ctx, input_dataset, other_arguments, num_parallel_calls, f=f
     )
-    return batch_dataset_kernel(np, mapped, batch_size, drop_remainder)
+    size = int(batch_size)
+    whole = FromFunction(lambda: _groups_without_errors(mapped.iterate(), size))
+    return batch_dataset_kernel(np, whole, batch_size, drop_remainder)
+
+
+def _groups_without_errors(elements: Iterator[Element], size: int) -> Iterator[Element]:
+    """The elements, but for groups of ``size`` with errors: each of these is its first error."""
+    pairs = with_errors(elements)
+    group: collections.deque[Element] = collections.deque()
+
+    def pull() -> Any:
+        if not group:
+            found = list(itertools.islice(pairs, size))
+            error = next((error for _, error in found if error is not None), None)
+            if isinstance(error, OutOfRangeError):
+                text = f"Function invocation produced OutOfRangeError: {error}"
+                raise InvalidArgumentError(None, None, text) from error
+            if error is not None:
+                raise error
+            group.extend(element for element, _ in found)
+        return group.popleft() if group else END
+
+    return pulled(pull)
 
 
 #: Seconds below which a function is called by the consumer itself: to hand an element to a thread
