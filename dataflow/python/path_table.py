@@ -231,6 +231,12 @@ keras.utils.losses_utils : losses keras.losses
 keras.utils.layer_utils : keras.utils.kernel_conversion keras.utils python.keras_package
 keras.utils.generic_utils : keras.utils python.keras_helpers
 contrib.layers.python.layers.{layers regularizers optimizers encoders rev_block_lib} : contrib.layers
+contrib.solvers.python.ops.{lanczos least_squares linear_equations util} : contrib.solvers
+contrib.model_pruning.python.{pruning learning} : contrib.model_pruning contrib.masked_layers
+contrib.model_pruning.python.layers.{core_layers layers rnn_cells} : contrib.masked_layers
+contrib.bayesflow.python.ops.{monte_carlo monte_carlo_impl} : contrib.bayesflow
+contrib.copy_graph.python.util.copy_elements : contrib.copy_graph
+contrib.optimizer_v2.{adadelta adagrad adam gradient_descent momentum rmsprop} : contrib.optimizer_v2
 contrib.layers.python.layers.utils : contrib.layers.building
 contrib.layers.python.{layers.sparse_ops ops.sparse_ops} : contrib.layers.sparse_conversions contrib.layers
 contrib.layers.python.ops.bucketization_op : contrib.layers

@@ -1,0 +1,16 @@
+"""``tf.contrib.autograph``: what is `tf.autograph` since TensorFlow 1.13."""
+
+from dataflow.autograph import (
+    experimental as _experimental,
+    set_verbosity,
+    to_code,
+    to_graph,
+    trace,
+)
+from dataflow.namespaces import explain_absent
+
+__all__ = ["do_not_convert", "set_verbosity", "to_code", "to_graph", "trace"]
+
+do_not_convert = _experimental.do_not_convert
+
+__getattr__ = explain_absent(__name__)
