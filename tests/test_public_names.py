@@ -91,7 +91,7 @@ def test_a_missing_name_says_what_is_near_and_says_it_once() -> None:
         ("", "concat_v2", "tf.concat(values, axis)"),
         ("", "models", "tf.contrib.legacy_seq2seq"),
         ("nn", "deconv2d", "tf.nn.conv2d_transpose"),
-        ("contrib", "autograph", "use tf.autograph"),
+        ("contrib", "boosted_trees", "use tf.estimator.BoostedTreesClassifier"),
     ],
 )
 def test_a_name_of_the_past_says_what_to_write_instead(

@@ -198,7 +198,8 @@ class Optimizer:
         if not variables:
             raise ValueError("No variables to optimize.")
         for variable in variables:
-            self._check_type(variable)
+            if not isinstance(variable, Tensor):  # whose gradient is wanted, and is not applied
+                self._check_type(variable)
         grads = gradients(
             loss,
             variables,

@@ -268,3 +268,14 @@ def test_loss_given_as_a_function() -> None:
         sess.run(tf.global_variables_initializer())
         sess.run(step)
         assert sess.run(read) == pytest.approx(2.4)
+
+
+def test_gradients_of_tensors_are_computed_and_not_applied():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        picture = tf.constant([1.0, -2.0])
+        opt = tf.train.GradientDescentOptimizer(1.0)
+        pairs = opt.compute_gradients(tf.reduce_sum(picture**2), [picture])
+        assert pairs[0][1] is picture
+        np.testing.assert_allclose(sess.run(pairs[0][0]), [2.0, -4.0])
+        with pytest.raises(NotImplementedError, match="only variables can be optimized"):
+            opt.apply_gradients(pairs)
