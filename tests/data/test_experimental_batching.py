@@ -26,7 +26,9 @@ def _all(dataset):
 
 def test_batches_of_a_function():
     with tf.Graph().as_default():
-        dataset = tf.data.Dataset.range(5).apply(experimental.map_and_batch(lambda x: (x, x * x), 2))
+        dataset = tf.data.Dataset.range(5).apply(
+            experimental.map_and_batch(lambda x: (x, x * x), 2)
+        )
         assert dataset.output_shapes == (tf.TensorShape([None]), tf.TensorShape([None]))
         found = [[part.tolist() for part in batch] for batch in _all(dataset)]
         assert found == [[[0, 1], [0, 1]], [[2, 3], [4, 9]], [[4], [16]]]
