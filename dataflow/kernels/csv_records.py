@@ -182,10 +182,11 @@ def _column(
         for i in missing:
             column[i] = b"0"
     out = parse_numbers(column, dtype.numpy)
-    if out is None:
+    if out is None:  # one after the other: blanks, hexadecimal numbers, and to say which is none
+        out = np.zeros(len(column), dtype.numpy)
         for i, text in enumerate(column):
             try:
-                parse_number(text, dtype.numpy)
+                out[i] = parse_number(text, dtype.numpy)
             except ValueError:
                 raise ValueError(
                     f"Field {j} in record {first + i} is not a valid {dtype.name}: "

@@ -250,7 +250,10 @@ def _range(dtype: Any) -> tuple[int, int]:
 
 
 def parse_number(text: bytes, dtype: Any) -> Any:
-    """One number; `ValueError` for anything that is not exactly one, or does not fit."""
+    """One number; `ValueError` for anything that is not exactly one, or does not fit.
+
+    Blanks alone are 0.0 where a float is wanted, as in TensorFlow; an empty text is no number.
+    """
     try:
         if b"_" in text:
             raise ValueError
@@ -258,6 +261,8 @@ def parse_number(text: bytes, dtype: Any) -> Any:
             try:
                 return float(text)
             except ValueError:
+                if text.isspace():
+                    return 0.0
                 if not text.strip().lower().lstrip(b"+-").startswith(b"0x"):
                     raise
                 return float(int(text, 16))

@@ -131,6 +131,21 @@ def test_nothing_is_joined_to_nothing() -> None:
             assert sess.run(joined).tolist() == [b"", b""]
 
 
+def test_blanks_alone_are_zero_where_a_float_is_wanted() -> None:
+    """TensorFlow 1.15: ``"7., , 0"`` is a record; an integer needs a digit."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.string_to_number([" ", "1.5", "  "])).tolist() == [0.0, 1.5, 0.0]
+        assert sess.run(tf.string_to_number(" ", tf.float64)) == 0.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="int32"):
+            sess.run(tf.string_to_number([" "], tf.int32))
+        defaults = [[-1.0], [-1.0], [-1]]
+        records = ["7., ,0", "8.,,1", "0xA,2.5,2"]
+        columns = sess.run(tf.decode_csv(records, defaults))
+        assert [c.tolist() for c in columns] == [[7.0, 8.0, 10.0], [0.0, -1.0, 2.5], [0, 1, 2]]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Field 2 in record 1"):
+            sess.run(tf.decode_csv(["7.,1.,0", "7.,1., "], defaults))
+
+
 def test_hexadecimal_numbers() -> None:
     with tf.Graph().as_default(), tf.Session() as sess:
         assert sess.run(tf.string_to_number(["0xF", "1.5"])).tolist() == [15.0, 1.5]
