@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dataflow.dtypes import int32, resource
+from dataflow.graph.import_graph import import_graph_def as import_graph_def
 from dataflow.graph.registry import all_ops
 
 

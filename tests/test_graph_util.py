@@ -92,3 +92,8 @@ def test_functions_stay_in_the_part():
         part = tf.graph_util.extract_sub_graph(graph.as_graph_def(), ["y"])
     with tf.Graph().as_default(), tf.Session() as session:
         assert session.run(tf.import_graph_def(part, return_elements=["y:0"], name="")) == [0]
+
+
+def test_it_has_import_graph_def_too(graph):
+    """TF-GAN freezes a classifier and loads it by `tf.graph_util.import_graph_def`."""
+    assert tf.graph_util.import_graph_def is tf.import_graph_def

@@ -269,6 +269,7 @@ contrib.learn.python.learn.estimators._sklearn : contrib.learn.scores
 contrib.learn.python.learn.datasets : contrib.learn.datasets
 contrib.learn.python.learn.datasets.base : contrib.learn.datasets.base
 contrib.learn.python.learn.datasets.mnist : examples.tutorials.mnist.input_data
+contrib.predictor.predictor : contrib.predictor
 contrib.slim.python.slim.learning : contrib.slim.learning
 contrib.slim.python.slim.evaluation : contrib.slim.evaluation
 contrib.slim.python.slim.model_analyzer : contrib.slim.model_analyzer

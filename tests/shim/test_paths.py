@@ -96,3 +96,11 @@ def test_packages_of_contrib_have_the_public_names_on_the_way() -> None:
     assert batch_norm is tf.contrib.layers.batch_norm
     assert CudnnLSTM is tf.contrib.cudnn_rnn.CudnnLSTM
     assert tf.contrib.learn.python.learn.models.linear_regression is not None
+
+
+def test_the_path_of_predictors() -> None:
+    from dataflow.contrib.predictor.predictor import Predictor
+
+    import dataflow as tf
+
+    assert Predictor is tf.contrib.predictor.Predictor
