@@ -147,6 +147,11 @@ class OpDef(OpTraits):
         return code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
 
     @property
+    def name(self) -> str:
+        """The op's type ("MatMul"), under the name that it has in TensorFlow's ``OpDef``."""
+        return self.type
+
+    @property
     def family(self) -> str:
         """The name of the file that defines it; its kernel is in the file of that name."""
         return self.__module__.rpartition(".")[2]

@@ -473,3 +473,10 @@ def test_tensors_in_a_list_are_cast_where_the_first_is_of_another_dtype_than_wan
         tf.convert_to_tensor([part, whole], tf.float32)
     with pytest.raises(TypeError, match="Cast them"):
         tf.convert_to_tensor([whole, part])
+
+
+def test_an_op_def_has_the_name_of_its_type() -> None:
+    """K-FAC of Baselines asks each operation for ``op.op_def.name``."""
+    with tf.Graph().as_default():
+        product = tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
+    assert product.op.op_def.name == product.op.type == "MatMul"
