@@ -25,6 +25,7 @@ from dataflow.runtime.cooperative import gives_turns
 from dataflow.runtime.devices import num_visible_gpus
 from dataflow.runtime.feeds import check_is_feed_dict, flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrapper
+from dataflow.runtime.growing_graph import watch_growth
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.resources import ResourceManager
 from dataflow.runtime.waiting import LoopEnd, within
@@ -174,6 +175,7 @@ class BaseSession:
         self.check_open()
         if feed_dict is not None:
             check_is_feed_dict(feed_dict)
+        watch_growth(self._graph)
         if run_metadata is not None or options is not None:
             from dataflow.runtime.run_options import run_with_options
 

@@ -214,12 +214,12 @@ def _noticed(
             text = f"where it comes from cannot be told: {type(error).__name__}: {error}"
         warning = NonFiniteWarning(f"{target.name!r} is NaN or infinite: {text}")
         warning.origin = origin
-        warnings.warn(warning, stacklevel=_level_of_user())
+        warnings.warn(warning, stacklevel=level_of_user())
 
     return nonfinite
 
 
-def _level_of_user() -> int:
+def level_of_user() -> int:
     """The stack level of the user's line, seen from the caller of this function."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _OURS.match(frame.f_code.co_filename):

@@ -183,6 +183,16 @@ def contradictions(notebook: Any) -> list[str]:
     ]
 
 
+def growing(notebook: Any) -> list[str]:
+    """The cells whose loops build what they run: what lesson 3 warns of."""
+    return [
+        cell.source
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if "GrowingGraphWarning" in output.get("text", "")
+    ]
+
+
 def ungraded(notebook: Any) -> list[str]:
     """What is wrong with the checks of a lesson of `answered` that ran, as sentences."""
     found: list[str] = []
@@ -230,6 +240,7 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
     # The sessions of a cluster run in its tasks.
     assert compared["plans"] > len(compared["skipped"]) or starts_a_cluster(path)
     assert contradictions(notebook) == []
+    assert growing(notebook) == []
     assert ungraded(notebook) == []
 
 
