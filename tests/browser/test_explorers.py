@@ -61,7 +61,7 @@ _FITS = """(width) => document.documentElement.clientWidth <= width
   && document.documentElement.scrollWidth <= width
   && [...document.querySelectorAll(".df-explorer text")].every((text) =>
     !text.getBoundingClientRect().height
-    || parseFloat(getComputedStyle(text).fontSize) * text.getCTM().a >= 10.9)"""
+    || parseFloat(getComputedStyle(text).fontSize) * Math.hypot(text.getCTM().a, text.getCTM().b) >= 10.9)"""
 
 
 @pytest.fixture

@@ -281,6 +281,37 @@ def test_the_source_line_is_in_the_widget(bare: BarePage) -> None:
     assert bare.page.locator(".df-source code").text_content() == code
 
 
+def test_the_inspector_leads_to_the_line_that_made_a_node(
+    lab_page: LabPage, jupyter_server: JupyterServer
+) -> None:
+    build = """import dataflow as tf
+from dataflow_widgets import GraphView
+x = tf.constant(2.0, name="x")
+y = tf.negative(x, name="y")"""
+    cells = [build, "GraphView(tf.get_default_graph())"]
+    lab_page.open_notebook(jupyter_server.write_notebook("made.ipynb", cells))
+    lab_page.run_all_cells()
+    inside = lab_page.output(1)
+    inside.locator('.df-node:has(> title:text-is("y"))').click()
+    inside.get_by_role("button", name="cell 1, line 4").click()
+    lit = lab_page.page.locator(".df-source-light")
+    lit.wait_for()
+    at = lit.bounding_box()
+    line = lab_page.page.locator(".jp-CodeCell").first.locator(".cm-line").nth(3).bounding_box()
+    assert at and line
+    assert abs(at["y"] - line["y"]) < 2
+    inside.get_by_role("button", name="Close the inspector").click()
+    assert lit.count() == 0
+    # The cell is edited: another line stands there, which is not lit for it.
+    lab_page.page.evaluate(
+        """() => window.jupyterapp.shell.currentWidget.content.widgets[0].model.sharedModel.setSource("pass")"""
+    )
+    inside.locator('.df-node:has(> title:text-is("y"))').click()
+    inside.get_by_role("button", name="cell 1, line 4").click()
+    inside.get_by_text("not in this page, or changed since").wait_for()
+    assert lit.count() == 0
+
+
 def test_the_source_line_lights_in_its_cell(
     lab_page: LabPage, jupyter_server: JupyterServer
 ) -> None:

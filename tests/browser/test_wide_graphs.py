@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import dataflow as tf
-from dataflow_widgets import RewritePlayer, Timeline
+from dataflow_widgets import GraphView, RewritePlayer, Timeline
 from tests.browser.bare_page import BarePage
 from tests.browser.patience import eventually
 from tests.browser.test_explain_widgets import traits
@@ -122,3 +122,41 @@ def test_a_timeline_of_one_lane_has_the_whole_width(bare: BarePage) -> None:
         assert color and name
         assert name["y"] <= color["y"] + color["height"] / 2 <= name["y"] + name["height"]
         assert color["x"] + color["width"] <= name["x"] + 1
+
+
+def test_the_inspector_says_no_more_of_a_closed_scope_than_it_knows(bare: BarePage) -> None:
+    with tf.Graph().as_default() as graph:
+        for name in ("first", "second"):
+            with tf.name_scope(name):
+                for _ in range(3):
+                    tf.tanh(tf.constant(1.0))
+    bare.show(traits(GraphView(graph)))
+    bare.wait_drawn()
+    bare.page.get_by_role("button", name="Close all").click()
+    bare.page.locator('.df-node[data-id="s:first"]').click()
+    inspector = bare.page.locator(".df-inspector")
+    inspector.get_by_text("6 operations, closed.").wait_for()
+    assert not {"false", "undefined", "null"} & set((inspector.inner_text()).split())
+    assert inspector.get_by_role("button", name="Open scope").is_visible()
+
+
+def test_a_name_is_copied(bare: BarePage) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.constant(1.0, name="outer/inner")
+    bare.show(traits(GraphView(graph)))
+    bare.page.evaluate("""() => {
+      window.copied = [];
+      Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { copied.push(text); } } });
+    }""")
+    bare.page.locator(".df-node").first.click()
+    button = bare.page.locator(".df-inspector button", has_text="Copy name")
+    button.click()
+    bare.page.locator(".df-inspector button", has_text="Copied").wait_for()
+    assert bare.page.evaluate("copied") == ["outer/inner"]
+    # Where a page may not write to the clipboard, as over plain http, the old way is taken.
+    bare.page.evaluate("""() => {
+      navigator.clipboard.writeText = async () => { throw new Error("no"); };
+      document.execCommand = (what) => copied.push(what) > 0;
+    }""")
+    bare.page.locator(".df-inspector button", has_text="Copied").click()
+    eventually(bare.page, lambda: bare.page.evaluate("copied.at(-1)"), "copy")

@@ -326,6 +326,24 @@ def test_loops_and_conditions_say_what_their_nodes_do() -> None:
     assert details["choose"].endswith(" ops, two branches")
 
 
+def test_what_a_variable_is_made_of_is_one_drum_in_all_but_small_pictures() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 4], name="x")
+        tf.layers.dense(tf.layers.dense(x, 3, tf.nn.relu, name="hidden"), 2, name="scores")
+    nodes = graph_and_nodes(graph)[1]
+    boxes = {(item.scope, item.title): item for item in visible(nodes).items}
+    for scope in ("hidden", "scores"):
+        for name, count in (("kernel", 10), ("bias", 4)):
+            item = boxes[scope, name]
+            assert (item.kind, item.detail) == ("variable", f"{count} ops")
+    assert len(boxes) == 10
+    assert len(visible(nodes, whole=True, limit=1000).items) == len(nodes)
+
+    with tf.Graph().as_default() as small:
+        tf.get_variable("v", [2]) + 1.0
+    assert "Assign" in titles(visible(graph_and_nodes(small)[1])), "few boxes: all are shown"
+
+
 def test_the_page_says_the_same_of_loops() -> None:
     source = (WIDGETS / "shared" / "control.js").read_text(encoding="utf-8")
     assert dict(re.findall(r'^  (\w+): \["([^"]+)"', source, re.M)) == control.WORDS

@@ -1,7 +1,7 @@
 // Explorer: controls on one side, pictures that the kernel computes anew on the other.  The page asks
 // for one turn at a time, always with the newest values; a kernel that is silent is replaced by the
 // states that were recorded in the notebook.
-import { QUIET, button, h, onResize } from "../shared/dom.js";
+import { QUIET, button, copyText, h, onResize } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { keptPicture } from "../shared/saved_picture.js";
 import { guarded, shell } from "../shared/shell.js";
@@ -210,12 +210,7 @@ class ExplorerPage {
     if (!text) return this.codeBox.replaceChildren(h("p", { class: "df-hint" }, answer?.error ?? "The kernel has not answered: it is busy or gone."));
     const copied = h("span", { role: "status", class: "df-hint" });
     const copy = button("Copy", "Copy the code", async () => {
-      try {
-        await navigator.clipboard.writeText(text);
-        copied.textContent = "copied";
-      } catch {
-        copied.textContent = "select it and copy: this page may not write to the clipboard";
-      }
+      copied.textContent = (await copyText(text)) ? "copied" : "select it and copy: this page may not write to the clipboard";
     });
     this.codeBox.replaceChildren(h("pre", { class: "df-text", tabindex: 0, "aria-label": "code", ...QUIET }, text), copy, copied);
   }

@@ -16,6 +16,7 @@ from dataflow_widgets.palette import COLORS
 
 _WIDTH, _HEIGHT, _GAP = 300, 220, 14
 _MAX_CELLS = 32
+_LETTER = 6.2  # px of a character, about
 _MAX_POINTS = 200
 _VIRIDIS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]])
 _DIVERGING = np.array([[31, 111, 214], [245, 245, 245], [217, 84, 30]])
@@ -210,22 +211,37 @@ def _bars(panel: kinds.Bars) -> str:
     limits = panel.y_range
     if limits is None and not panel.log_y:
         limits = (min(0.0, *(float(a.min()) for a in arrays)), max(float(a.max()) for a in arrays))
-    y = _Axis(arrays, limits, panel.log_y, _BOX_HEIGHT - 30, 4)
     room = (_BOX_WIDTH - 46) / max(1, len(panel.labels))
+    labels = [str(label) for label in panel.labels]
+    slants = any(_LETTER * len(label) > room and not label.isdigit() for label in labels)
+    bottom = _BOX_HEIGHT - (64.0 if slants else 30.0)
+    y = _Axis(arrays, limits, panel.log_y, bottom, 4)
     out = [f"<text x='37' y='13' text-anchor='end'>{y.limits[1]:.3g}</text>"]
     for g, array in enumerate(arrays):
         width = room * 0.8 / len(arrays)
-        for i, top in enumerate(np.nan_to_num(y(array), nan=_BOX_HEIGHT - 30)):
-            top = min(max(float(top), 0.0), _BOX_HEIGHT - 30.0)
+        for i, top in enumerate(np.nan_to_num(y(array), nan=bottom)):
+            top = min(max(float(top), 0.0), bottom)
             out.append(f"<rect x='{40 + i * room + g * width:.1f}' y='{top:.1f}' "
-                       f"width='{width:.1f}' height='{_BOX_HEIGHT - 30 - top:.1f}' "
+                       f"width='{width:.1f}' height='{bottom - top:.1f}' "
                        f"fill='{COLORS[g % len(COLORS)]}'/>")  # fmt: skip
-    every = max(1, len(panel.labels) // 8)
-    for i, label in enumerate(panel.labels):
-        if i % every == 0:
-            out.append(f"<text x='{40 + i * room:.1f}' y='{_BOX_HEIGHT - 16}'>"
-                       f"{_escaped(str(label))}</text>")  # fmt: skip
-    return "".join(out)
+    return "".join([*out, *_under_bars(labels, room, bottom, slants)])
+
+
+def _under_bars(labels: list[str], room: float, bottom: float, slants: bool) -> list[str]:
+    """The names of bars that are ``room`` px wide: words that are too long for that slant, and are cut short."""
+    if slants:
+        short = [label if len(label) < 14 else f"{label[:12]}…" for label in labels]
+        return [
+            f"<text text-anchor='end' transform='translate({40 + (i + 0.5) * room:.1f},{bottom + 11:.0f}) "
+            f"rotate(-35)'>{_escaped(label)}</text>"
+            for i, label in enumerate(short)
+        ]
+    every = max(1, len(labels) // 8)
+    return [
+        f"<text x='{40 + i * room:.1f}' y='{bottom + 14:.0f}'>{_escaped(label)}</text>"
+        for i, label in enumerate(labels)
+        if i % every == 0
+    ]
 
 
 def _tokens(panel: kinds.Tokens) -> str:

@@ -1,8 +1,9 @@
 // What is known of one op or scope, as a panel beside the graph.
 import { controlWords } from "./control.js";
-import { QUIET, button, h, plural } from "./dom.js";
+import { QUIET, button, copyText, h, plural } from "./dom.js";
 import { FORMULAS, forwardOf, gradientsOf, why } from "./explain.js";
 import { parseInput, tensorLabel } from "./graph.js";
+import { SourceLight } from "./source_light.js";
 
 const row = (name, ...content) => [h("dt", {}, name), h("dd", {}, ...content)];
 
@@ -12,6 +13,7 @@ export class Inspector {
     this.model = model;
     this.actions = actions;
     this.element = h("section", { class: "df-inspector", "aria-label": "selected node", hidden: true });
+    this.source = new SourceLight(this.element);
   }
 
   link(index, text) {
@@ -19,12 +21,33 @@ export class Inspector {
   }
 
   show(item, marks) {
+    this.source.clear();
     this.element.hidden = !item;
     if (!item) return;
+    const parts = item.group ? this.scope(item) : this.node(item.index, marks);
     this.element.replaceChildren(
       button("×", "Close the inspector", () => this.actions.close(), { class: "df-button df-close" }),
-      ...(item.group ? this.scope(item) : this.node(item.index, marks)),
+      ...parts.filter(Boolean),
     );
+  }
+
+  /** A button that puts a name where it can be pasted: `graph.get_operation_by_name("...")`. */
+  copying(name) {
+    const copy = button("Copy name", `Copy ${name}`, async () => {
+      copy.textContent = (await copyText(name)) ? "Copied" : "Cannot copy here";
+    });
+    return copy;
+  }
+
+  /** Where a node was made: a press shows the line in its cell, where the page lets it be found. */
+  place(source) {
+    if (!source?.cell) return source?.file ? `${source.file.split(/[\\/]/).pop()}, line ${source.line}` : "";
+    const place = `cell ${source.cell}, line ${source.line}`;
+    const where = h("button", { type: "button", class: "df-link", title: "Show the line that made it", ...QUIET }, place);
+    where.addEventListener("click", () => {
+      if (!this.source.show(source, { scroll: true })) where.replaceWith(`${place} (not in this page, or changed since)`);
+    });
+    return where;
   }
 
   scope(item) {
@@ -37,7 +60,7 @@ export class Inspector {
       h("h4", {}, item.path ?? item.fold.base),
       h("p", {}, item.fold?.paths ? `${item.fold.paths.length} scopes with the same operations: ${item.fold.paths.join(", ")}.` : `${plural(item.numDrawn, "operation")}, closed.`),
       more > 0 && h("p", { class: "df-hint" }, `${more} more belong to them or are put aside; Everything shows all.`),
-      button(item.fold ? "Unfold" : "Open scope", "Open it", () => this.actions.toggle(item)),
+      h("div", { class: "df-actions" }, button(item.fold ? "Unfold" : "Open scope", "Open it", () => this.actions.toggle(item)), item.path && this.copying(item.path)),
       h("dl", {}, ...common.flatMap(([type, count]) => row(type, String(count)))),
     ];
   }
@@ -57,8 +80,7 @@ export class Inspector {
       const users = this.model.consumers[index].filter((edge) => edge.slot === slot);
       return h("div", {}, h("b", {}, `:${slot}`), ` ${tensorLabel(node, slot)}`, users.length ? " → " : "", ...users.slice(0, 12).flatMap((edge, i) => [i ? ", " : "", this.link(edge.to, this.model.nodes[edge.to].name)]), users.length > 12 ? ` and ${users.length - 12} more` : "");
     });
-    const source = node.source;
-    const place = source && (source.cell ? `cell ${source.cell}, line ${source.line}` : source.file ? `${source.file.split(/[\\/]/).pop()}, line ${source.line}` : "");
+    const place = this.place(node.source);
     const attributes = Object.entries(node.attrs ?? {});
     const forward = forwardOf(this.model, index);
     const backward = gradientsOf(this.model, index);
@@ -78,7 +100,7 @@ export class Inspector {
         ...(control.length ? row("waits for", ...control) : []),
         ...(outputs.length ? row("outputs", ...outputs) : []),
         ...row("device", node.device || "not pinned"),
-        ...(place ? row("made at", place) : []),
+        ...(place ? row("made at", place, node.source.text && h("div", {}, h("code", {}, node.source.text))) : []),
         ...(forward !== null ? row("gradient of", this.link(forward, this.model.nodes[forward].name)) : []),
         ...(backward.length ? row("gradient ops", ...backward.slice(0, 6).map((i) => h("div", {}, this.link(i, this.model.nodes[i].name)))) : []),
         ...((backward.length || forward !== null) && FORMULAS[formulaOp] ? row("formula", FORMULAS[formulaOp]) : []),
@@ -97,6 +119,7 @@ export class Inspector {
           for (const { to } of this.model.consumers[index]) near.add(to);
           this.actions.isolate(near);
         }),
+        this.copying(node.name),
         button("About", `What ${node.op} does, its shape rule, kernel and gradient`, async () => {
           more.textContent = "Asking the kernel…";
           const about = await this.actions.ask({ kind: "about", op: node.op });

@@ -18,8 +18,8 @@ export class SourceLight {
     this.mark = null;
   }
 
-  /** Lights where `source` = {cell, line, text} was written; true if it could be found. */
-  show(source) {
+  /** Lights where `source` = {cell, line, text} was written, and brings it into sight if asked to; true if it could be found. */
+  show(source, { scroll = false } = {}) {
     this.clear();
     const notebook = this.element.closest?.(".jp-Notebook");
     const line = source?.cell && notebook ? lineIn(notebook, source) : null;
@@ -30,6 +30,7 @@ export class SourceLight {
     this.mark = h("div", { class: "df-source-light", "aria-hidden": "true", style: `top:${at.top - around.top}px;height:${at.height}px` });
     if (getComputedStyle(area).position === "static") area.style.position = "relative";
     area.append(this.mark);
+    if (scroll) line.scrollIntoView({ block: "center" });
     return true;
   }
 

@@ -18,6 +18,8 @@ from dataflow_widgets.static.control import control_words, nature
 PLAIN_LIMIT = 60
 #: More boxes are hard to read, and Graphviz is asked for straight lines then.
 MOST_BOXES = 40
+#: So many may be drawn without closing what a variable is made of.
+FEW_BOXES = 16
 #: A tensor that goes to more boxes has its shape written on one of the arrows.
 MOST_LABELS = 3
 _VARIABLES = {"Variable", "VariableV2", "VarHandleOp", "TemporaryVariable"}
@@ -161,7 +163,10 @@ def visible(
         shown = [i for i in shown if stand_in[i] == i]
         loops = {above[i][-1] for i in shown if nodes[i]["op"] == "LoopCond" and above[i]}
         titles = _name_by_scope(shown, above)
-    open_ones = _open_scopes({i: above[i] for i in shown}, limit, loops)
+    chains = {i: above[i] for i in shown}
+    open_ones = _open_scopes(chains, limit, loops)
+    if not whole and _num_boxes(chains, open_ones) > FEW_BOXES:
+        open_ones = _open_scopes(chains, limit, loops | _details(nodes))
     holder, items = _hold(nodes, shown, above, open_ones, titles, names)
     for i, at in parts.items():
         if at in holder:
@@ -176,8 +181,8 @@ def visible(
                 continue
             key = (holder[source], holder[i], slot < 0)
             link = links.setdefault(key, Link(*key))
-            whole = items[holder[source]].kind == "scope"
-            link.labels[text] = _edge_label(nodes, names, source, slot, whole)
+            is_scope = holder[source].startswith("s:")
+            link.labels[text] = _edge_label(nodes, names, source, slot, is_scope)
     _label_once(links.values())
     open_scopes = sorted({p for item in items.values() for p in chain(item.scope)})
     natures = {
@@ -186,6 +191,17 @@ def visible(
         if (words := nature(nodes[i]["op"] for i in above if _lies_in(i, path, above)))
     }
     return Visible(list(items.values()), list(links.values()), open_scopes, natures)
+
+
+def _num_boxes(above: Mapping[int, list[str]], opened: set[str]) -> int:
+    """How many boxes there are with these scopes open."""
+    closed = (next((p for p in paths if p not in opened), i) for i, paths in above.items())
+    return len(set(closed))
+
+
+def _details(nodes: Sequence[dict[str, Any]]) -> set[str]:
+    """The scopes of a variable's own ops: how it begins, and how it is read."""
+    return {node["name"] for node in nodes if node["op"] in _VARIABLES}
 
 
 def _label_once(links: Iterable[Link]) -> None:
@@ -290,7 +306,9 @@ def _hold(
             path = paths[depth]
             key = f"s:{path}"
             if key not in items:
-                items[key] = Item(key, path.rpartition("/")[2], "", "scope", [], parent)
+                kept = path in names and nodes[names[path]]["op"] in _VARIABLES
+                kind = "variable" if kept else "scope"
+                items[key] = Item(key, path.rpartition("/")[2], "", kind, [], parent)
             items[key].members.append(i)
         else:
             key = f"n:{i}"
@@ -306,7 +324,7 @@ def _hold(
             items[key] = Item(key, title, detail, kind_of(node), [i], parent)
         holder[i] = key
     for item in items.values():
-        if item.kind == "scope":
+        if item.key.startswith("s:"):
             count = len(item.members)
             item.detail = f"{count} op" if count == 1 else f"{count} ops"
             if kind := nature(
@@ -315,7 +333,9 @@ def _hold(
                 item.detail += f", {kind}"
         item.title, item.detail = _shorten(item.title, 28), _shorten(item.detail, 30)
         inner = max(text_width(item.title, 12), text_width(item.detail, 10))
-        item.width = max(44.0, inner + (34 if item.kind in ("scope", "placeholder") else 24))
+        item.width = max(
+            44.0, inner + (34 if item.key.startswith("s:") or item.kind == "placeholder" else 24)
+        )
         item.height = 38.0 if item.detail else 28.0
     return holder, items
 
