@@ -161,13 +161,18 @@ def sum_rows(xp: Module, numbers: Any, rows: Any, count: int) -> Any:
     return out
 
 
+def need_updates(indices: Array, updates: Array, shape: tuple[int, ...]) -> None:
+    """Raises ValueError unless there is one slice of updates for each index into an array of ``shape``."""
+    wanted = indices.shape[:-1] + shape[indices.shape[-1] :]
+    if updates.shape != wanted:
+        raise ValueError(f"updates has shape {list(updates.shape)}, expected {list(wanted)}")
+
+
 @kernel("ScatterNd")
 def scatter_nd_kernel(xp: Module, indices: Array, updates: Array, shape: Array) -> Any:
     sizes = int_tuple(shape)
     depth = indices.shape[-1]
-    wanted = indices.shape[:-1] + sizes[depth:]
-    if updates.shape != wanted:
-        raise ValueError(f"updates has shape {list(updates.shape)}, expected {list(wanted)}")
+    need_updates(indices, updates, sizes)
     numbers, count = _flat_numbers(xp, indices, sizes)
     if updates.dtype.kind == "O":
         out = np.full(sizes, b"", object)
@@ -181,6 +186,7 @@ def scatter_nd_kernel(xp: Module, indices: Array, updates: Array, shape: Array) 
 
 @kernel("TensorScatterUpdate")
 def tensor_scatter_update_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
+    need_updates(indices, updates, tensor.shape)
     out = tensor.copy()
     out[_coordinates(indices, tensor.shape)] = updates
     return out
@@ -188,6 +194,7 @@ def tensor_scatter_update_kernel(xp: Module, tensor: Array, indices: Array, upda
 
 @kernel("TensorScatterAdd", "ScatterNdNonAliasingAdd")
 def tensor_scatter_add_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
+    need_updates(indices, updates, tensor.shape)
     numbers, count = _flat_numbers(xp, indices, tensor.shape)
     rows = updates.reshape(len(numbers), *tensor.shape[indices.shape[-1] :])
     return tensor + sum_rows(xp, numbers, rows, count).reshape(tensor.shape)
@@ -195,6 +202,7 @@ def tensor_scatter_add_kernel(xp: Module, tensor: Array, indices: Array, updates
 
 @kernel("TensorScatterSub")
 def tensor_scatter_sub_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
+    need_updates(indices, updates, tensor.shape)
     numbers, count = _flat_numbers(xp, indices, tensor.shape)
     rows = updates.reshape(len(numbers), *tensor.shape[indices.shape[-1] :])
     return tensor - sum_rows(xp, numbers, rows, count).reshape(tensor.shape)
@@ -202,6 +210,7 @@ def tensor_scatter_sub_kernel(xp: Module, tensor: Array, indices: Array, updates
 
 @kernel("TensorScatterMax")
 def tensor_scatter_max_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
+    need_updates(indices, updates, tensor.shape)
     out = tensor.copy()
     scatter_at(xp, "maximum", out, _coordinates(indices, tensor.shape), updates)
     return out
@@ -209,6 +218,7 @@ def tensor_scatter_max_kernel(xp: Module, tensor: Array, indices: Array, updates
 
 @kernel("TensorScatterMin")
 def tensor_scatter_min_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
+    need_updates(indices, updates, tensor.shape)
     out = tensor.copy()
     scatter_at(xp, "minimum", out, _coordinates(indices, tensor.shape), updates)
     return out

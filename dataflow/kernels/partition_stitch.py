@@ -36,6 +36,12 @@ def dynamic_stitch_kernel(xp: Module, indices: list[Array], data: list[Array]) -
     count = max((int(i.max()) for i in flat if i.size), default=-1) + 1
     if any(i.size and int(i.min()) < 0 for i in flat):
         raise ValueError("indices must not be negative")
+    for numbers, part in zip(indices, data, strict=True):
+        if part.shape != (*np.shape(numbers), *rest):
+            raise ValueError(
+                f"data of shape {list(part.shape)} belongs to indices of shape {list(np.shape(numbers))}, "
+                f"but each row must have shape {list(rest)}, as the first has"
+            )
     dtype = data[0].dtype
     out = (
         np.full((count, *rest), b"", object)

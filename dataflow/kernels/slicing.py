@@ -122,5 +122,9 @@ def strided_slice_grad_kernel(
     index = index_of(
         begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
     )
+    if out[index].shape != dy.shape:
+        raise ValueError(
+            f"the slice has shape {list(out[index].shape)}, and its gradient {list(dy.shape)}"
+        )
     out[index] = dy
     return out

@@ -16,6 +16,7 @@ from dataflow.dtypes import DType
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import gather_scatter
+from dataflow.kernels.gather_scatter import need_updates
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.large_arrays import owns_memory
 from dataflow.kernels.registry import kernel
@@ -259,8 +260,9 @@ for _type, _ufunc in (
     _scatter_with(_type, _ufunc)
 
 
-def _slices(xp: Module, ref: Any, indices: Array) -> Any:
+def _slices(xp: Module, ref: Any, indices: Array, updates: Array) -> Any:
     array = ref.read()
+    need_updates(indices, updates, array.shape)
     depth = indices.shape[-1]
     bounds = xp.asarray(array.shape[:depth])
     bad = (indices < 0) | (indices >= bounds)
@@ -278,19 +280,19 @@ def _slices(xp: Module, ref: Any, indices: Array) -> Any:
 @kernel("ScatterNdUpdate", "ResourceScatterNdUpdate")
 def scatter_nd_update_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
-        where = _slices(xp, ref, indices)
+        where = _slices(xp, ref, indices, updates)
         ref.exclusive()[where] = updates
 
 
 @kernel("ScatterNdAdd", "ResourceScatterNdAdd")
 def scatter_nd_add_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
-        where = _slices(xp, ref, indices)
+        where = _slices(xp, ref, indices, updates)
         scatter_at(xp, "add", ref.exclusive(), where, updates)
 
 
 @kernel("ScatterNdSub", "ResourceScatterNdSub")
 def scatter_nd_sub_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
-        where = _slices(xp, ref, indices)
+        where = _slices(xp, ref, indices, updates)
         scatter_at(xp, "subtract", ref.exclusive(), where, updates)

@@ -47,7 +47,11 @@ def _equality_dims(x: Tensor, y: Tensor, incompatible_shape_error: bool) -> Dims
         dims = broadcast(x.dims, y.dims)
     except ValueError:
         return ()
-    return dims if dims is not None and None not in dims else None
+    if x.dims is None or y.dims is None:
+        return None
+    facing = zip(reversed(x.dims), reversed(y.dims), strict=False)
+    may_differ = any((a is None or b is None) and 1 not in (a, b) for a, b in facing)
+    return None if may_differ else dims
 
 
 @define_op("Equal", "x: T, y: T -> z: bool", T=_ANY_VALUE, elementwise=True)

@@ -16,9 +16,11 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.activation import log_softmax_op, relu_op, softmax_op
-from dataflow.ops.comparison import greater_equal_op, less_equal_op, logical_and_op
+from dataflow.ops.comparison import equal_op, greater_equal_op, less_equal_op, logical_and_op
+from dataflow.ops.control_flow import with_dependencies
 from dataflow.ops.elementary import abs_op, exp_op, log1p_op, log_op, neg_op
-from dataflow.ops.math import cast, reduce_sum
+from dataflow.ops.logging_ops import Assert
+from dataflow.ops.math import cast, reduce_all, reduce_sum
 from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.selection import select_op
 from dataflow.ops.static_value import static_value
@@ -156,6 +158,13 @@ def _flat(tensor: Tensor, name: str) -> Tensor:
     return array_ops.reshape(tensor, array_ops.concat([[-1], shape[-1:]], 0), name=name)
 
 
+def _axis_last(axis: int, rank: Tensor) -> Tensor:
+    """The order of the axes of a tensor of any rank that has ``axis`` at the end."""
+    first = rank + axis if axis < 0 else convert_to_tensor(axis)
+    rest = [array_ops.range_(first), array_ops.range_(first + 1, rank), [first]]
+    return array_ops.concat(rest, 0)
+
+
 def _softmax_cross_entropy(labels: Any, logits: TensorLike, axis: int, name: str | None) -> Tensor:
     with op_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
@@ -169,13 +178,16 @@ def _softmax_cross_entropy(labels: Any, logits: TensorLike, axis: int, name: str
         if rank == 0:
             raise ValueError("Both `labels` and `logits` must have at least one axis, got a scalar")
         if rank is not None and normalize_axis(axis, rank) != rank - 1:
-            order = [i for i in range(rank) if i != normalize_axis(axis, rank)]
+            order: Any = [i for i in range(rank) if i != normalize_axis(axis, rank)]
             order.append(normalize_axis(axis, rank))
             precise = array_ops.transpose(precise, order)
             labels = array_ops.transpose(labels, order)
             count_left_out(18)
         elif rank is None and axis != -1:
-            raise ValueError(f"axis {axis} needs logits of known rank; use set_shape")
+            order = _axis_last(axis, array_ops.rank(precise))
+            precise = array_ops.transpose(precise, order)
+            labels = array_ops.transpose(labels, order)
+            count_left_out(8)
         dims = precise.dims
         with counted_as(3):
             loss, _ = softmax_cross_entropy_op(
@@ -285,6 +297,12 @@ def sparse_softmax_cross_entropy_with_logits(
         known = all(d is not None and None not in d for d in (labels.dims, logits.dims))
         with counted_as(17 if known else 33):
             labels_shape = array_ops.shape(labels)
+            if not known:
+                needed = array_ops.shape(logits)[:-1]
+                same = equal_op(labels_shape, needed, incompatible_shape_error=False)
+                text = "Labels need the shape of the logits without the last axis. Needed, and got:"
+                check = Assert(reduce_all(same), [text, needed, labels_shape])
+                labels = convert_to_tensor(with_dependencies([check], labels))
             loss, _ = sparse_softmax_cross_entropy_op(
                 _flat(precise, "Reshape"),
                 array_ops.reshape(labels, [-1], name="Reshape_1"),

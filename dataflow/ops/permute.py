@@ -114,7 +114,12 @@ def reverse_op(tensor: Tensor, axis: Tensor) -> Dims:
 def reverse_v1_op(tensor: Tensor, dims: Tensor) -> Dims:
     """The older form: one bool for each axis says whether to reverse it. Gradient: again."""
     need_rank(dims, 1, "dims")
-    return tensor.dims
+    length = None if dims.dims is None else dims.dims[0]
+    if length is None:
+        return tensor.dims
+    if tensor.dims is not None and len(tensor.dims) != length:
+        raise ValueError(f"dims has {length} elements for a tensor of rank {len(tensor.dims)}")
+    return tensor.dims or (None,) * length
 
 
 @reverse_op.gradient

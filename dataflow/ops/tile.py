@@ -34,14 +34,16 @@ def tile(input: Tensor, multiples: Tensor) -> Dims:
             f"multiples has {length} elements for an input of rank {len(input.dims)}\n"
             "Give one number for each axis."
         )
-    if input.dims is None:
-        return None if length is None else (None,) * length
+    if length is None:
+        return None if input.dims is None else (None,) * len(input.dims)
     known = static_value(multiples)
     if known is not None and (known < 0).any():
         raise ValueError(f"multiples must not be negative, got {known.tolist()}")
-    times = static_dims(multiples) or (None,) * len(input.dims)
+    sizes = input.dims or (None,) * length
+    times = static_dims(multiples) or (None,) * length
     return tuple(
-        None if d is None or m is None else d * m for d, m in zip(input.dims, times, strict=True)
+        0 if m == 0 or d == 0 else None if d is None or m is None else d * m
+        for d, m in zip(sizes, times, strict=True)
     )
 
 

@@ -154,10 +154,15 @@ class CheckpointInputPipelineHook(SessionRunHook):
     """Saves the iterators of the graph beside the checkpoints of an estimator, and restores them at the start.
 
     They stand in files of their own, ``input.ckpt-...``, in the estimator's folder; an evaluation without this hook does not
-    find them. Raises `ValueError` in a graph without iterators.
+    find them. ``external_state_policy`` (of TensorFlow 2: "fail", "warn" or "ignore") changes nothing: what a dataset's
+    functions keep outside of it is not saved. Raises `ValueError` in a graph without iterators, and for another policy.
     """
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: Any, external_state_policy: str | None = None) -> None:
+        if external_state_policy not in (None, "fail", "warn", "ignore"):
+            raise ValueError(
+                f'external_state_policy must be "fail", "warn" or "ignore", got {external_state_policy!r}'
+            )
         config = estimator.config
         name = "input"
         if config.num_worker_replicas > 1:

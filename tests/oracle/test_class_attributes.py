@@ -107,7 +107,7 @@ ABSENT = {
     "get_output_mask_at inbound_nodes input_mask metrics name_scope outbound_nodes output_mask "
     "submodules with_name_scope",
     # Operators hold tensors, and variables only as their user's.
-    "linalg.LinearOperator*": "name_scope submodules trainable_variables variables with_name_scope",
+    "linalg.LinearOperator*": "name_scope submodules trainable_variables with_name_scope",
     # Of googletest's reports.
     "test.TestCase": "get_recorded_properties record_property tempfile_cleanup",
     # Keras keeps these with a layer's cell, or in its configuration.

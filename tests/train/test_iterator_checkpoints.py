@@ -169,6 +169,9 @@ def test_the_hook_of_estimators_goes_on_where_training_ended(tmp_path: Path) -> 
         assert estimator.get_variable_value("latest") == expected
     estimator.train(lambda: Dataset.range(10), steps=2)
     assert estimator.get_variable_value("latest") == 1
+    Hook(estimator, "warn")
+    with pytest.raises(ValueError, match="external_state_policy must be"):
+        Hook(estimator, "drop")
     one_shot = lambda: Dataset.range(10).make_one_shot_iterator().get_next()
     estimator = tf.estimator.Estimator(_model, str(tmp_path / "one_shot"))
     for expected in (1, 3):

@@ -1,0 +1,105 @@
+"""What a graph does not know of shapes is checked when it runs, instead of being broadcast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.test import TestCase
+
+
+def _refused(fetch: Any, feed: dict[Any, Any], match: str) -> None:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError, match=match):
+            session.run(fetch, feed)
+
+
+@pytest.mark.parametrize("name", ["update", "add", "sub", "min", "max"])
+def test_slices_of_updates_are_counted(name: str) -> None:
+    updates = tf.placeholder(tf.float32)
+    scatter = getattr(tf, f"tensor_scatter_nd_{name}")
+    result = scatter(tf.zeros([4, 3]), [[0], [1]], updates)
+    _refused(result, {updates: np.ones([1, 3])}, r"updates has shape \[1, 3\], expected \[2, 3\]")
+    with tf.Session() as session:
+        assert session.run(result, {updates: np.ones([2, 3])}).shape == (4, 3)
+
+
+@pytest.mark.parametrize("name", ["update", "add", "sub"])
+def test_slices_of_updates_of_a_variable_are_counted(name: str) -> None:
+    variable = tf.Variable(tf.zeros([4, 3]))
+    updates = tf.placeholder(tf.float32)
+    changed = getattr(tf, f"scatter_nd_{name}")(variable, [[0], [1]], updates)
+    _refused(changed, {updates: np.ones([3])}, r"updates has shape \[3\], expected \[2, 3\]")
+
+
+def test_rows_to_be_stitched_have_the_shape_of_the_first() -> None:
+    first, second = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    stitched = tf.dynamic_stitch([[0, 2], [1]], [first, second])
+    feed = {first: np.ones([2, 3]), second: np.ones([1, 3])}
+    with tf.Session() as session:
+        assert session.run(stitched, feed).shape == (3, 3)
+    feed[second] = np.ones([3])
+    _refused(stitched, feed, r"data of shape \[3\] belongs to indices of shape \[1\]")
+
+
+def test_a_gradient_fits_the_slice_that_it_belongs_to() -> None:
+    grad = tf.placeholder(tf.float32)
+    (found,) = tf.gradients((x := tf.ones([4, 3]))[1:3], [x], [grad])
+    _refused(found, {grad: np.ones([1, 3])}, r"the slice has shape \[2, 3\]")
+
+
+class SoftmaxTest(TestCase):
+    """Losses of logits whose rank is known at run time only."""
+
+    def test_labels_need_the_shape_of_the_logits(self) -> None:
+        for shape in (None, [None, None, 4]):
+            logits, labels = tf.placeholder(tf.float32, shape), tf.placeholder(tf.int32)
+            loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+            feed = {logits: np.zeros([2, 3, 4]), labels: np.zeros([2, 3])}
+            with self.test_session() as session:
+                self.assertAllClose(session.run(loss, feed), np.full([2, 3], np.log(4)))
+            for wrong in ([3, 2], [2, 3, 1], [6]):
+                _refused(loss, {**feed, labels: np.zeros(wrong)}, "Labels need the shape")
+
+    def test_an_axis_of_logits_of_unknown_rank(self) -> None:
+        rng = np.random.default_rng(3)
+        values = rng.normal(size=[2, 3, 4]).astype(np.float32)
+        targets = rng.dirichlet(np.ones(3), [2, 4]).swapaxes(1, 2).astype(np.float32)
+        known = tf.nn.softmax_cross_entropy_with_logits(labels=targets, logits=values, dim=1)
+        logits, labels = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        feed = {logits: values, labels: targets}
+        with self.test_session() as session:
+            for axis in (1, -2):
+                loss = tf.nn.softmax_cross_entropy_with_logits_v2(labels, logits, axis)
+                self.assertAllClose(session.run(loss, feed), session.run(known))
+                (slope,) = tf.gradients(loss, [logits])
+                self.assertAllClose(tf.reduce_sum(slope, 1).eval(feed), np.zeros([2, 4]), atol=1e-6)
+
+
+def test_repetitions_and_reversals_of_tensors_of_unknown_rank() -> None:
+    x = tf.placeholder(tf.float32)
+    assert tf.tile(x, [2, 0]).shape.as_list() == [None, 0]
+    assert tf.tile(tf.placeholder(tf.float32, [0, 3]), tf.placeholder(tf.int32, [2])).shape[0] == 0
+    assert tf.raw_ops.Reverse(tensor=x, dims=[True, False]).shape.as_list() == [None, None]
+    with pytest.raises(ValueError, match="dims has 1 elements for a tensor of rank 2"):
+        tf.raw_ops.Reverse(tensor=tf.ones([2, 3]), dims=[True])
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        ([2], [None], None),
+        ([None, 2], [2], [None, 2]),
+        ([None, 2], [1, 2], [None, 2]),
+        ([2], [3], []),
+        (None, [2], None),
+    ],
+)
+def test_equality_that_allows_other_shapes(x: Any, y: Any, expected: Any) -> None:
+    made = [tf.placeholder(tf.int32, shape) for shape in (x, y)]
+    same = tf.raw_ops.Equal(x=made[0], y=made[1], incompatible_shape_error=False)
+    assert (same.shape.as_list() if expected is not None else same.shape.ndims) == expected
