@@ -39,6 +39,8 @@ class OpTraits:
     #: It is stateful because its result depends on a resource, which it looks at and does not change: nobody
     #: notices where it is left out.
     only_looks: bool = False
+    #: A run of the op fails, or does nothing; which of the two depends on its inputs alone.
+    only_checks: bool = False
     #: What the op does in a loop or conditional, the same for its twin that takes references
     #: (RefSwitch); empty for what computes. The place of such a node, its control edges too, says
     #: to which branch or round others belong, so no rewrite moves or merges it, and the code

@@ -21,6 +21,7 @@ from dataflow.shapes import Dims
     "condition: bool, data: list(T)",
     stateful=True,
     has_side_effect=True,
+    only_checks=True,
     host_inputs=("condition", "data"),
 )
 def assert_op(condition: Tensor, data: list[Tensor], *, summarize: int = 3) -> list[Dims]:

@@ -153,10 +153,7 @@ class PlanLists:
 
         def close(stop: int) -> None:
             here = [self.recorded[i] for i in range(start, stop)]
-            if (
-                sum(r is not None and not r.views and not r.constants for r in here)
-                >= _FEWEST_LINES
-            ):
+            if sum(r is not None and r.computes for r in here) >= _FEWEST_LINES:
                 found.append(Segment(start, stop))
 
         for i, line in enumerate(self.lines):

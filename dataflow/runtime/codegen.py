@@ -427,7 +427,7 @@ class Generator:
                 self.values[tensor] = Value(name)
                 names.append(name)
         if not names:
-            self.add_line(call, op)
+            self.add_line(call, op, (), flat)
         elif op.op_def.single_output:
             self.add_line(f"{names[0]} = {call}", op, (names[0],), flat)
         else:

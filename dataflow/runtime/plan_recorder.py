@@ -97,11 +97,13 @@ def _recorder_of(generated: GeneratedPlan, use: Use) -> Recorder | None:
     candidates = {}
     for i, line in enumerate(generated.lines):
         op = line.op
-        if op is None or not line.operands or not line.sets or "_" in line.sets:
+        if op is None or not line.operands or "_" in line.sets or "out=" in line.text:
             continue
-        if op.op_def.stateful or "out=" in line.text:
-            continue
-        if i not in of_shapes and not can_be_written(op.type, kernel_of(line, scope)):
+        if i not in of_shapes and (
+            op.op_def.stateful
+            or not line.sets
+            or not can_be_written(op.type, kernel_of(line, scope))
+        ):
             continue
         candidates[i] = [
             f"{text}.matrix" if tensor.dtype is variant else text  # a packed one
@@ -247,10 +249,11 @@ class Recorder:
         constants = frozenset(k for k, text in enumerate(operands) if is_constant(text)) | set(
             numbers
         )
-        is_of_shapes = i in self._of_shapes and (
-            op.op_def.shape_only or len(constants) == len(inputs)
-        )
+        all_known = len(constants) == len(inputs)
+        is_of_shapes = i in self._of_shapes and (op.op_def.shape_only or all_known)
         given = tuple(Layout.of(x, k in constants) for k, x in enumerate(inputs))
+        if op.op_def.only_checks:
+            return Recorded(given, (), numbers=numbers, is_check=True) if all_known else None
         made = tuple(Layout.of(x, is_of_shapes) for x in results)
         if None in made or any(x is None and k not in constants for k, x in enumerate(given)):
             return None

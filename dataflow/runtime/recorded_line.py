@@ -40,7 +40,8 @@ class Recorded(NamedTuple):
     ``views`` are, for a line that computes nothing, (number of the input, offset, layout) of each
     result; ``constants`` its values, where they depend on shapes alone; otherwise ``variant`` is the way its kernel
     is written, and ``parts`` (number of another, offset) of each result that lies in another one. ``numbers`` are the
-    values of inputs that depend on shapes alone, as where a slice ends: the rest holds for these.
+    values of inputs that depend on shapes alone, as where a slice ends: the rest holds for these. ``is_check`` says that
+    the line checked those, found nothing wrong, and does nothing else.
     """
 
     inputs: tuple[Layout | None, ...]
@@ -50,6 +51,12 @@ class Recorded(NamedTuple):
     views: tuple[tuple[int, int], ...] = ()
     constants: tuple[Any, ...] = ()
     numbers: dict[int, Array] = {}
+    is_check: bool = False
+
+    @property
+    def computes(self) -> bool:
+        """Whether there is anything to do in a run."""
+        return not (self.views or self.constants or self.is_check)
 
 
 def same_numbers(a: Array, b: Array) -> bool:
@@ -227,12 +234,12 @@ class Trial:
 
 
 def lines_of_shapes(lines: Sequence[Line]) -> frozenset[int]:
-    """The lines whose results depend on constants and shapes alone."""
+    """The lines whose results depend on constants and shapes alone, and those that check such results."""
     known: set[str] = set()
     found = set()
     for i, line in enumerate(lines):
         op = line.op
-        if op is None or not line.operands or not can_merge(op):
+        if op is None or not line.operands or not (can_merge(op) or op.op_def.only_checks):
             continue
         if op.op_def.shape_only or all(is_constant(x) or x in known for x in line.operands):
             found.add(i)

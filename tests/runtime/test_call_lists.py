@@ -373,6 +373,34 @@ def test_a_list_asks_for_the_sizes_that_it_was_written_for() -> None:
             np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
 
+def test_a_check_of_shapes_is_made_when_they_are_others() -> None:
+    logits = tf.placeholder(tf.float32, [None, None, 4])
+    labels = tf.placeholder(tf.int32)
+    each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=tf.tanh(logits))
+    loss = tf.reduce_sum(tf.sqrt(each))
+    feed = {logits: normal(2, 3, 4), labels: np.zeros([2, 3], np.int32)}
+    with tf.Session() as session:
+        assert len(set(run_until_lists(session, loss, feed))) == 1
+        lines = source(session, loss, feed).splitlines()
+        (with_list,) = (line for line in lines if line.endswith(" nodes"))
+        assert "list0(Placeholder, Placeholder_1)" in with_list  # and the check is in it
+        for wrong in ([3, 2], [2, 3, 1], [6]):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Labels need the shape"):
+                session.run(loss, {**feed, labels: np.zeros(wrong, np.int32)})
+        assert session.run(loss, feed) == session.run(loss, feed)
+
+
+def test_a_check_of_values_is_made_in_each_run() -> None:
+    x = tf.placeholder(tf.float32, [3])
+    positive = tf.Assert(tf.reduce_all(x > 0), ["negative"])
+    with tf.control_dependencies([positive]):
+        root = tf.sqrt(tf.exp(tf.tanh(x) * 2.0) + 1.0)
+    with tf.Session() as session:
+        run_until_lists(session, root, {x: np.ones(3)})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="negative"):
+            session.run(root, {x: -np.ones(3)})
+
+
 def test_shapes_that_are_fetched_belong_to_the_caller() -> None:
     x = tf.placeholder(tf.float32, [None, 4])
     h = tf.exp(tf.tanh(x) * 2.0)
