@@ -74,6 +74,8 @@ def matrix_diag_v3_kernel(
     low, high = _ends(k)
     length = diagonal.shape[-1]
     batch = diagonal.shape[:-1] if low == high else diagonal.shape[:-2]
+    if low != high and diagonal.shape[-2] != high - low + 1:
+        raise ValueError(f"expected {high - low + 1} diagonals, got {diagonal.shape[-2]}")
     rows, columns = int(num_rows), int(num_cols)
     min_rows, min_columns = length - min(high, 0), length + max(low, 0)
     if rows < 0 and columns < 0:
@@ -107,8 +109,18 @@ def matrix_diag_part_v3_kernel(
     return result
 
 
+def _need_diagonals(x: Array, diagonal: Array, low: int, high: int) -> None:
+    """Raises ValueError unless there is one diagonal for each place in each matrix."""
+    rows, columns = x.shape[-2:]
+    count = () if low == high else (high - low + 1,)
+    wanted = (*x.shape[:-2], *count, min(rows + min(high, 0), columns - max(low, 0)))
+    if diagonal.shape != wanted:
+        raise ValueError(f"the diagonal must have shape {list(wanted)}, got {list(diagonal.shape)}")
+
+
 @kernel("MatrixSetDiag")
 def matrix_set_diag_kernel(xp: Module, x: Array, diagonal: Array) -> Any:
+    _need_diagonals(x, diagonal, 0, 0)
     return set_diagonals(xp, x.copy(), diagonal, 0, 0, "LEFT_LEFT")
 
 
@@ -117,6 +129,7 @@ def matrix_set_diag_v3_kernel(
     xp: Module, x: Array, diagonal: Array, k: Array, *, align: str
 ) -> Any:
     low, high = _ends(k)
+    _need_diagonals(x, diagonal, low, high)
     return set_diagonals(xp, x.copy(), diagonal, low, high, align)
 
 

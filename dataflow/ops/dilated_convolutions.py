@@ -93,16 +93,19 @@ def with_space_to_batch(
 
 
 def _plain_convolution(
-    input: Tensor, filters: Any, padding: Any, strides: Any, data_format: str | None, name: Any
+    input: Tensor,
+    filters: Any,
+    padding: Any,
+    strides: list[int],
+    data_format: str | None,
+    name: Any,
 ) -> Tensor:
-    """A convolution without dilation, in one to three dimensions."""
-    rank = len(input.dims or ())
-    if rank == 3:
-        return conv1d(input, filters, strides or 1, padding, data_format=data_format, name=name)
-    steps = [1] * (rank - 2) if strides is None else list(strides)
+    """A convolution without dilation, in one to three dimensions: as many as there are strides."""
+    if len(strides) == 1:
+        return conv1d(input, filters, strides, padding, data_format=data_format, name=name)
     first = (data_format or "").startswith("NC")
-    steps = [1, 1, *steps] if first else [1, *steps, 1]
-    if rank == 4:
+    steps = [1, 1, *strides] if first else [1, *strides, 1]
+    if len(strides) == 2:
         return conv2d(input, filters, steps, padding, data_format=data_format or "NHWC", name=name)
     return conv3d(input, filters, steps, padding, data_format=data_format or "NDHWC", name=name)
 

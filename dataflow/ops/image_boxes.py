@@ -15,7 +15,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.static_value import static_dims
-from dataflow.shapes import Dims
+from dataflow.shapes import Dims, merge
 
 
 @define_op(
@@ -43,7 +43,7 @@ def crop_and_resize_op(
     if method not in ("bilinear", "nearest"):
         raise ValueError(f"method must be bilinear or nearest, got {method!r}")
     height, width = static_dims(crop_size) or (None, None)
-    count = None if boxes.dims is None else boxes.dims[0]
+    (count,) = merge((None if boxes.dims is None else boxes.dims[0],), box_ind.dims) or (None,)
     return (count, height, width, None if image.dims is None else image.dims[3])
 
 
@@ -156,6 +156,8 @@ def extract_glimpse_op(
     need_rank(offsets, 2, "offsets")
     height, width = static_dims(size) or (None, None)
     batch, _, _, channels = input.dims or (None,) * 4
+    if offsets.dims is not None:
+        batch, _ = merge((batch, 2), offsets.dims) or (None, 2)
     return (batch, height, width, channels)
 
 

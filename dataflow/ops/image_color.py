@@ -37,7 +37,7 @@ def _three_channels(images: Tensor) -> Dims:
         raise ValueError(
             f"the last axis must have 3 channels, got shape {shapes.list_dims(images.dims)}"
         )
-    return images.dims
+    return None if images.dims is None else (*images.dims[:-1], 3)
 
 
 @define_op("RGBToHSV", "images: T -> output: T", T=FLOAT)

@@ -119,7 +119,7 @@ def sparse_mat_mul_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 def batch_product_dims(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, broadcasts: bool) -> Dims:
     """Shape rule of a product of stacks of matrices."""
-    if x.dims is None or y.dims is None:
+    if broadcasts and (x.dims is None or y.dims is None):
         return None
     for name, tensor in (("x", x), ("y", y)):
         if tensor.dims is not None and len(tensor.dims) < 2:
@@ -127,8 +127,11 @@ def batch_product_dims(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, broadcast
                 f"{name} must have at least 2 axes, got shape {list_dims(tensor.dims)}\n"
                 f"tf.expand_dims({name}, -1) makes a column of a vector."
             )
-    rows, inner_x = x.dims[-2:][::-1] if adj_x else x.dims[-2:]
-    inner_y, columns = y.dims[-2:][::-1] if adj_y else y.dims[-2:]
+    if x.dims is None and y.dims is None:
+        return None
+    x_dims, y_dims = x.dims or (None, None), y.dims or (None, None)
+    rows, inner_x = x_dims[-2:][::-1] if adj_x else x_dims[-2:]
+    inner_y, columns = y_dims[-2:][::-1] if adj_y else y_dims[-2:]
     if inner_x is not None and inner_y is not None and inner_x != inner_y:
         raise ValueError(
             f"inner dimensions differ: {list_dims(x.dims)} x {list_dims(y.dims)}"
@@ -137,10 +140,10 @@ def batch_product_dims(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, broadcast
         )
     try:
         combine = shapes.broadcast if broadcasts else shapes.merge
-        batch = combine(x.dims[:-2], y.dims[:-2])
+        batch = combine(x.dims and x.dims[:-2], y.dims and y.dims[:-2])
     except ValueError as e:
         raise ValueError(
-            f"the stacks do not fit: {list_dims(x.dims[:-2])} and {list_dims(y.dims[:-2])}\n"
+            f"the stacks do not fit: {list_dims(x_dims[:-2])} and {list_dims(y_dims[:-2])}\n"
             "All axes before the last two must be equal or broadcast."
         ) from e
     return None if batch is None else (*batch, rows, columns)

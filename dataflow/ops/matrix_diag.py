@@ -19,7 +19,7 @@ from dataflow.ops.arithmetic import minimum_op
 from dataflow.ops.casts import cast
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.static_value import static_dims, static_value
-from dataflow.shapes import Dims, list_dims, smaller_size
+from dataflow.shapes import Dims, list_dims, merge, smaller_size
 
 _ANY = frozenset({*dtypes.BY_NUMPY.values(), dtypes.bfloat16})
 
@@ -41,6 +41,32 @@ def _band(k: Tensor) -> tuple[int, int] | None:
     if len(ends) not in (1, 2) or ends[0] > ends[-1]:
         raise ValueError(f"k must be a number or (lower, upper) with lower <= upper, got {ends}")
     return ends[0], ends[-1]
+
+
+def _set_diag_dims(input: Tensor, diagonal: Tensor, band: tuple[int, int] | None) -> Dims:
+    """The shape of matrices some of whose diagonals are replaced."""
+    dims, given = _matrix(input), diagonal.dims
+    if given == ():
+        raise ValueError("the diagonal must have at least one axis, got a scalar")
+    if band is None or given is None:
+        return dims
+    low, high = band
+    count = () if low == high else (high - low + 1,)
+    if dims is None:
+        return (*given[: len(given) - len(count) - 1], None, None)
+    rows, columns = dims[-2:]
+    length = None
+    if rows is not None and columns is not None:
+        length = min(rows + min(high, 0), columns - max(low, 0))
+    wanted = (*dims[:-2], *count, length)
+    try:
+        batch = merge(wanted, given)
+    except ValueError as e:
+        raise ValueError(
+            f"the diagonal must have shape {list_dims(wanted)}, got {list_dims(given)}"
+        ) from e
+    assert batch is not None
+    return (*batch[: len(dims) - 2], rows, columns)
 
 
 # ---- diagonals of any rank ---------------------------------------------------------------------
@@ -194,7 +220,7 @@ def matrix_set_diag_op(input: Tensor, diagonal: Tensor) -> Dims:
 
     Shape: [..., m, n] and [..., min(m, n)] give [..., m, n]. Gradient: dy, split in both.
     """
-    return _matrix(input)
+    return _set_diag_dims(input, diagonal, (0, 0))
 
 
 @define_op("MatrixSetDiagV3", "input: T, diagonal: T, k: int32 -> output: T", T=_ANY)
@@ -203,10 +229,9 @@ def matrix_set_diag_v3_op(
 ) -> Dims:
     """Matrices with diagonals number k (or k[0] to k[1]) replaced.
 
-    Shape: that of the input. Gradient: dy, split in both.
+    Shape: that of the input; the diagonal's is what `MatrixDiagPartV3` gives. Gradient: dy, split in both.
     """
-    _band(k)
-    return _matrix(input)
+    return _set_diag_dims(input, diagonal, _band(k))
 
 
 @define_op(

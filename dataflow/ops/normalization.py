@@ -316,7 +316,7 @@ def local_response_normalization(
             f"Shape must be rank 4 but is rank {len(input.dims)}: the input is "
             f"{list_dims(input.dims)}"
         )
-    return input.dims
+    return input.dims or (None,) * 4
 
 
 @define_op(
@@ -339,7 +339,8 @@ def lrn_grad_op(
     Shape: that of the input. Dtype: kept. Gradient: by differentiating the formula, written as
     ops.
     """
-    return merge(input_grads.dims, merge(input_image.dims, output_image.dims))
+    image = merge((None,) * 4, merge(input_image.dims, output_image.dims))
+    return merge(input_grads.dims, image)
 
 
 def _lrn_attrs(op: Operation) -> dict[str, Any]:

@@ -76,13 +76,16 @@ def log_matrix_determinant_gradient(op: Operation, grad_sign: Any, grad: Tensor)
 
 def _solve_dims(matrix: Tensor, rhs: Tensor, broadcasts: bool) -> Dims:
     dims = square_dims(matrix, "matrix")
-    if dims is None or rhs.dims is None:
-        return None
-    if len(rhs.dims) < 2:
+    if rhs.dims is not None and len(rhs.dims) < 2:
         raise ValueError(
             f"rhs must have at least 2 axes, got shape {list_dims(rhs.dims)}\n"
             "tf.expand_dims(rhs, -1) makes a column of a vector."
         )
+    if dims is None or rhs.dims is None:
+        known = dims or rhs.dims
+        if broadcasts or known is None:
+            return None
+        return (*known[:-1], None if rhs.dims is None else rhs.dims[-1])
     if dims[-1] is not None and rhs.dims[-2] is not None and dims[-1] != rhs.dims[-2]:
         raise ValueError(
             f"matrix {list_dims(dims)} and rhs {list_dims(rhs.dims)} have different numbers of rows"

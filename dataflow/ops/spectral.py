@@ -283,43 +283,50 @@ def dct(
     with default_graph().name_scope(name or "dct"):
         x = convert_to_tensor(input, preferred_dtype=dtypes.float32)
         kind = x.dtype.base_dtype
-        size = x.dims[-1] if x.dims is not None else None
+        size: Any = x.dims[-1] if x.dims is not None else None
         if size is None:
-            raise ValueError("dct needs an input whose last axis is known; use set_shape")
+            size = array_ops.shape(x)[-1]
+        elif type == 1 and size < 2:
+            raise ValueError("Dimension must be greater than one for Type-I DCT.")
         zero = array_ops.zeros([size], kind)
         steps = array_ops.range_(size, dtype=kind)
+        half_turn = math.pi / (2 * _as_float(size, kind))
         if type == 1:
             if norm == "ortho":
                 raise ValueError("Normalization is not supported for the Type-I DCT.")
-            if size < 2:
-                raise ValueError("Dimension must be greater than one for Type-I DCT.")
             mirrored = array_ops.concat([x, array_ops.reverse(x[..., 1:-1], [-1])], -1)
             return real(rfft(mirrored))
         if type == 2:
-            turn = complex_(zero, -steps * (math.pi / (2 * size)))
+            turn = complex_(zero, -steps * half_turn)
             from dataflow.ops.elementary import exp
 
             scale = 2.0 * exp(turn)
             result = real(rfft(x, fft_length=[2 * size])[..., :size] * scale)
-            if norm == "ortho":
-                factors = [math.sqrt(1 / (4 * size))] + [math.sqrt(1 / (2 * size))] * (size - 1)
-                result = result * factors
-            return result
+            return result * _weights(0.5, math.sqrt(0.5), -0.5, size, kind) if norm else result
         if type == 4:  # every second one of type 2 of the signal and as many zeros
             longer = array_ops.concat([x, array_ops.zeros_like(x)], -1)
             odd = dct(longer, type=2)[..., 1::2]
-            return odd * math.sqrt(0.5 / size) if norm == "ortho" else odd  # type: ignore[no-any-return]
-        if norm == "ortho":
-            factors = [math.sqrt(size)] + [math.sqrt(size / 2)] * (size - 1)
-            x = x * factors
-        else:
-            x = x * float(size)
+            return odd * (0.5 / _as_float(size, kind)) ** 0.5 if norm == "ortho" else odd  # type: ignore[no-any-return]
+        x = x * (_weights(1.0, math.sqrt(0.5), 0.5, size, kind) if norm else _as_float(size, kind))
         from dataflow.ops.elementary import exp
 
-        turn = complex_(zero, steps * (math.pi / (2 * size)))
+        turn = complex_(zero, steps * half_turn)
         scale = 2.0 * exp(turn)
         spectrum = complex_(x, array_ops.zeros_like(x)) * scale
         return irfft(spectrum, fft_length=[2 * size])[..., :size]  # type: ignore[no-any-return]
+
+
+def _as_float(size: Any, dtype: DType) -> Any:
+    return cast(size, dtype) if isinstance(size, Tensor) else float(size)
+
+
+def _weights(first: float, others: float, power: float, size: Any, dtype: DType) -> Any:
+    """``first``, and then ``others`` for the rest of an axis of that size, times ``size**power``."""
+    scale = _as_float(size, dtype) ** power
+    if not isinstance(size, Tensor):
+        return [first * scale] + [others * scale] * (size - 1)
+    rest = array_ops.fill([size - 1], others * scale)
+    return array_ops.concat([[first * scale], rest], 0)
 
 
 def idct(

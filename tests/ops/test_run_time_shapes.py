@@ -103,3 +103,66 @@ def test_equality_that_allows_other_shapes(x: Any, y: Any, expected: Any) -> Non
     made = [tf.placeholder(tf.int32, shape) for shape in (x, y)]
     same = tf.raw_ops.Equal(x=made[0], y=made[1], incompatible_shape_error=False)
     assert (same.shape.as_list() if expected is not None else same.shape.ndims) == expected
+
+
+@pytest.mark.parametrize(
+    ("type", "norm"),
+    [(1, None), *((type, norm) for type in (2, 3, 4) for norm in (None, "ortho"))],
+)
+def test_cosine_transforms_of_axes_of_unknown_size(type: int, norm: str | None) -> None:
+    values = np.random.default_rng(5).normal(size=[2, 3, 6]).astype(np.float32)
+    x = tf.placeholder(tf.float32)
+    with tf.Session() as session:
+        found = session.run(tf.signal.dct(x, type, norm=norm), {x: values})
+        wanted = session.run(tf.signal.dct(values, type, norm=norm))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("rank", "rate"), [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)])
+def test_convolutions_of_images_of_unknown_rank(rank: int, rate: int) -> None:
+    rng = np.random.default_rng(6)
+    values = rng.normal(size=[2, *range(6, 6 + rank), 3]).astype(np.float32)
+    taps = rng.normal(size=[*[2] * rank, 3, 4]).astype(np.float32)
+    x = tf.placeholder(tf.float32)
+    for padding in ("SAME", "VALID"):
+        options: dict[str, Any] = {"padding": padding, "dilation_rate": [rate] * rank}
+        with tf.Session() as session:
+            found = session.run(tf.nn.convolution(x, taps, **options), {x: values})
+            wanted = session.run(tf.nn.convolution(values, taps, **options))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_diagonals_are_counted() -> None:
+    x, diagonal = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    assert tf.matrix_set_diag(x, tf.ones([5, 2])).shape.as_list() == [5, None, None]
+    changed = tf.matrix_set_diag(x, diagonal)
+    text = r"must have shape \[4, 2\], got \[2\]"
+    _refused(changed, {x: np.zeros([4, 3, 2]), diagonal: np.ones([2])}, text)
+    with pytest.raises(ValueError, match=r"must have shape \[4, 2\], got \[3\]"):
+        tf.matrix_set_diag(tf.zeros([4, 3, 2]), tf.ones([3]))
+    band = tf.linalg.set_diag(tf.zeros([4, 3, 3]), diagonal, k=(-1, 0))
+    text = r"must have shape \[4, 2, 3\], got \[4, 3, 3\]"
+    _refused(band, {diagonal: np.ones([4, 3, 3])}, text)
+    made = tf.linalg.diag(diagonal, k=(-1, 0))
+    _refused(made, {diagonal: np.ones([3, 3])}, "expected 2 diagonals, got 3")
+    with tf.Session() as session:
+        assert session.run(band, {diagonal: np.ones([4, 2, 3])}).sum() == 4 * 5
+
+
+def test_shapes_follow_from_whichever_input_has_them() -> None:
+    unknown, matrix = tf.placeholder(tf.float32), tf.ones([2, 4, 3])
+    product = tf.raw_ops.BatchMatMul
+    assert product(x=matrix, y=unknown).shape.as_list() == [2, 4, None]
+    assert product(x=unknown, y=matrix, adj_y=True).shape.as_list() == [2, None, 4]
+    with pytest.raises(ValueError, match="y must have at least 2 axes"):
+        product(x=unknown, y=tf.ones([3]))
+    assert tf.matrix_solve(unknown, matrix).shape.as_list() == [2, 4, 3]
+    assert tf.matrix_solve(tf.eye(3), unknown).shape.as_list() == [3, None]
+    assert tf.nn.local_response_normalization(unknown).shape.as_list() == [None] * 4
+    colors = tf.placeholder(tf.float32, [2, None, None])
+    assert tf.image.rgb_to_hsv(colors).shape.as_list() == [2, None, 3]
+    boxes = tf.placeholder(tf.float32)
+    crops = tf.image.crop_and_resize(unknown, boxes, [0, 1], [3, 4])
+    assert crops.shape.as_list() == [2, 3, 4, None]
+    glimpses = tf.image.extract_glimpse(unknown, [3, 4], tf.zeros([5, 2]))
+    assert glimpses.shape.as_list() == [5, 3, 4, None]
