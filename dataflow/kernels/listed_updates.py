@@ -83,6 +83,8 @@ class ListedUpdates:
         if not is_available() or sum(np.size(x) for x in grads) >= _MOST_ELEMENTS:
             return
         arrays = [ref.array for ref in refs]
+        if arrays[0].dtype.char not in "fd":
+            return
         each = len(refs) // len(grads)
         traced, numbers = trace_call(rule, arrays[:each], tuple(scalars), by_rows=False)
         if traced is None or not traced.on_cpu:
