@@ -38,11 +38,12 @@ def assign(xp: Module, ref: Any, value: Any, validate_shape: bool, own: bool = F
     with ref.lock:
         old = ref.array
         shape = getattr(value, "shape", ())  # a string has none
-        if validate_shape and old is not None and getattr(old, "shape", ()) != shape:
+        expected = ref.dims if old is None else getattr(old, "shape", ())
+        if validate_shape and expected is not None and expected != shape:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"Assign requires shapes of both tensors to match. lhs shape= {list(np.shape(old))} "
+                f"Assign requires shapes of both tensors to match. lhs shape= {list(expected)} "
                 f"rhs shape= {list(shape)}",
             )
         in_place = xp is not np and old is not None and old.shape == value.shape
@@ -142,6 +143,10 @@ def _rows(xp: Module, ref: Any, indices: Array, updates: Any) -> tuple[Any, Any]
     rows = xp.asarray(updates)
     if rows.ndim == 0:
         rows = xp.broadcast_to(rows, flat.shape + array.shape[1:])
+    elif rows.size and rows.shape != (expected := np.shape(indices) + array.shape[1:]):
+        raise InvalidArgumentError(
+            None, None, f"updates must have shape {list(expected)}, got {list(rows.shape)}"
+        )
     return flat, rows.reshape(flat.shape + array.shape[1:])
 
 

@@ -433,12 +433,15 @@ class Plan:
 
     def bind_variable(self, op: Operation) -> Any:
         """The variable behind a node that holds one."""
-        attrs = op.attrs
+        attrs, dims = op.attrs, op.outputs[0].dims
+        by_handle = op.outputs[0].dtype.is_handle
         return self.session.resources.variable(
             attrs.get("container", ""),
             attrs.get("shared_name") or op.name,
             op.outputs[0].dtype.value_dtype,
-            op.outputs[0].dtype.is_handle,
+            by_handle,
+            # TensorFlow 1 looks at the shape of a reference alone.
+            None if by_handle or dims is None or None in dims else dims,
         )
 
     def convert_feeds(self, values: Iterable[Any]) -> list[Any]:

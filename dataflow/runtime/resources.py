@@ -13,6 +13,7 @@ from dataflow.dtypes import DType
 from dataflow.errors import FailedPreconditionError
 from dataflow.graph.eager import CONTAINER as EAGER_CONTAINER
 from dataflow.kernels.large_arrays import owns_memory
+from dataflow.shapes import Dims
 
 
 class VariableResource:
@@ -22,13 +23,15 @@ class VariableResource:
     earlier readers of the variable keep the value that they saw.
     """
 
-    __slots__ = ("__weakref__", "array", "by_handle", "dtype", "lock", "name")
+    __slots__ = ("__weakref__", "array", "by_handle", "dims", "dtype", "lock", "name")
 
-    def __init__(self, name: str, dtype: DType, by_handle: bool = False) -> None:
+    def __init__(self, name: str, dtype: DType, by_handle: bool = False, dims: Dims = None) -> None:
         self.name = name
         self.dtype = dtype
         #: Whether it is a resource variable: messages speak of those in TensorFlow's other words.
         self.by_handle = by_handle
+        #: The shape that its first value must have; None: any.
+        self.dims = dims
         self.array: Any = None
         self.lock = threading.RLock()
 
@@ -115,11 +118,11 @@ class ResourceManager:
             return found
 
     def variable(
-        self, container: str, name: str, dtype: DType, by_handle: bool = False
+        self, container: str, name: str, dtype: DType, by_handle: bool = False, dims: Dims = None
     ) -> VariableResource:
         """The variable of this name, created empty if it does not exist."""
         found = self.get_or_create(
-            container, "variable", name, lambda: VariableResource(name, dtype, by_handle)
+            container, "variable", name, lambda: VariableResource(name, dtype, by_handle, dims)
         )
         return found  # type: ignore[no-any-return]
 

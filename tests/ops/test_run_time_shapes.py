@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,12 @@ import pytest
 
 import dataflow as tf
 from dataflow.test import TestCase
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
 
 
 def _refused(fetch: Any, feed: dict[Any, Any], match: str) -> None:
@@ -166,3 +173,29 @@ def test_shapes_follow_from_whichever_input_has_them() -> None:
     assert crops.shape.as_list() == [2, 3, 4, None]
     glimpses = tf.image.extract_glimpse(unknown, [3, 4], tf.zeros([5, 2]))
     assert glimpses.shape.as_list() == [5, 3, 4, None]
+
+
+@pytest.mark.parametrize("is_initialized", [False, True])
+def test_a_variable_keeps_its_shape_from_its_first_value_on(is_initialized: bool) -> None:
+    variable = tf.get_variable("v", [3, 2], use_resource=False)
+    value = tf.placeholder(tf.float32)
+    changed = variable.assign(value)
+    with tf.Session() as session:
+        if is_initialized:
+            session.run(variable.initializer)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"lhs shape= \[3, 2\]"):
+            session.run(changed, {value: np.ones([4, 2])})
+        assert session.run(changed, {value: np.ones([3, 2])}).shape == (3, 2)
+
+
+@pytest.mark.parametrize("name", ["update", "add", "sub", "mul", "div", "min", "max"])
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_rows_of_updates_have_the_shape_of_the_indices(name: str, use_resource: bool) -> None:
+    variable = tf.get_variable("v", [4, 3], use_resource=use_resource)
+    updates = tf.placeholder(tf.float32)
+    changed = getattr(tf, f"scatter_{name}")(variable, [0, 1], updates)
+    _refused(changed, {updates: np.ones([2, 1, 3])}, r"updates must have shape \[2, 3\]")
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        for value in (np.ones([2, 3]), 2.0):
+            assert session.run(changed, {updates: value}).shape == (4, 3)
