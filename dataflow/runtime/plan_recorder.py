@@ -99,6 +99,8 @@ def _recorder_of(generated: GeneratedPlan, use: Use) -> Recorder | None:
         op = line.op
         if op is None or not line.operands or "_" in line.sets or "out=" in line.text:
             continue
+        if any(x is variant for x in op.attrs.values()):  # lists of tensors, as if they were arrays
+            continue
         if i not in of_shapes and (
             op.op_def.stateful
             or not line.sets
