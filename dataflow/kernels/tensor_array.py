@@ -36,6 +36,7 @@ class ArrayState:
         "gradients",
         "has_alike_elements",
         "name",
+        "prepended",
         "shapes",
         "source",
         "xp",
@@ -64,10 +65,11 @@ class ArrayState:
         self.source = source
         self.accumulates = source is not None
         self.gathered = False
+        self.prepended: tuple[int, ...] = ()
         self.gradients: dict[str, ArrayState] = {}
 
-    def gradient(self, source: str) -> ArrayState:
-        """The array of gradients for one backward pass."""
+    def gradient(self, source: str, prepended: tuple[int, ...] = ()) -> ArrayState:
+        """The array of gradients for one backward pass; each gradient has ``prepended`` sizes in front."""
         found = self.gradients.get(source)
         if found is None:
             found = self.gradients[source] = ArrayState(
@@ -75,11 +77,12 @@ class ArrayState:
                 f"{self.name}@{source}",
                 self.dtype,
                 len(self.elements),
-                self.element_shape,
+                self.element_shape and (*prepended, *self.element_shape),
                 self.dynamic,
                 False,
                 self,
             )
+            found.prepended = prepended
         return found
 
     def fail(self, text: str) -> InvalidArgumentError:
@@ -153,6 +156,8 @@ class ArrayState:
         while source is not None and shape is None:
             shape = source.shapes[index] if index < len(source.shapes) else None
             source = source.source
+        if shape is not None:
+            shape = (*self.prepended, *shape)
         if shape is None and self.element_shape is not None and None not in self.element_shape:
             shape = self.element_shape
         if shape is None:
@@ -246,8 +251,19 @@ def tensor_array_grad_kernel(xp: Module, handle: Any, flow_in: Array, *, source:
     return handle.gradient(source), flow_in
 
 
+@kernel("TensorArrayGradWithShape")
+def tensor_array_grad_with_shape_kernel(
+    xp: Module, handle: Any, flow_in: Array, shape_to_prepend: Array, *, source: str
+) -> Any:
+    return handle.gradient(source, tuple(np.asarray(shape_to_prepend).tolist())), flow_in
+
+
 @kernel("TensorArrayReadV3")
-def tensor_array_read_kernel(xp: Module, handle: Any, index: Array, flow_in: Array) -> Any:
+def tensor_array_read_kernel(
+    xp: Module, handle: Any, index: Array, flow_in: Array, *, dtype: Any
+) -> Any:
+    if dtype is not handle.dtype:
+        raise handle.fail(f"the dtype is {handle.dtype.name}, but the op asks for {dtype.name}.")
     return handle.read(int(index))
 
 
@@ -295,6 +311,12 @@ def tensor_array_concat_kernel(xp: Module, handle: Any, flow_in: Array) -> Any:
 def tensor_array_split_kernel(
     xp: Module, handle: Any, value: Array, lengths: Array, flow_in: Array
 ) -> Any:
+    if not value.ndim:
+        raise handle.fail("Expected value to be at least a vector, but received shape: []")
+    if np.ndim(lengths) != 1:
+        raise handle.fail(
+            f"Expected lengths to be a vector, received shape: {list(np.shape(lengths))}"
+        )
     sizes = np.asarray(lengths).tolist()
     if sum(sizes) != value.shape[0]:
         raise handle.fail(

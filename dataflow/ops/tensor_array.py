@@ -36,6 +36,14 @@ tensor_array_grad_op = declare_op(
     attrs="source: str",
     stateful=True,
 )
+tensor_array_grad_with_shape_op = declare_op(
+    "TensorArrayGradWithShape",
+    "handle: resource, flow_in: float32, shape_to_prepend: int32 -> grad_handle: resource, flow_out: float32",
+    "As TensorArrayGradV3, of gradients with further sizes in front of those of their elements.",
+    attrs="source: str",
+    stateful=True,
+    host_inputs=("shape_to_prepend",),
+)
 
 
 @define_op(
@@ -446,4 +454,9 @@ def tensor_array_concat_gradient(op: Operation, grad: Tensor, _lengths: Any) -> 
 @tensor_array_split_op.gradient
 def tensor_array_split_gradient(op: Operation, flow: Tensor) -> list[Any]:
     array = _gradients(op, op.inputs[1].dtype, flow)
-    return [None, array.concat(), None, flow]
+    whole = array.concat()
+    if op.inputs[0].op.attrs.get("dynamic_size"):  # elements may have been written behind these
+        from dataflow.ops.array import shape
+
+        whole = whole[: shape(op.inputs[1])[0]]
+    return [None, whole, None, flow]

@@ -30,12 +30,13 @@ python.ops.gen_{ragged_conversion stateful_random tpu}_ops : python.op_functions
 python.framework.test_ops : python.op_functions
 python.ops.array_ops : tf python.private quantization python.op_functions
 python.ops.{math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
-python.ops.{while_v2 control_flow_util_v2 control_flow_v2_toggles control_flow_v2_func_graphs} : tf
+python.ops.{control_flow_util_v2 control_flow_v2_toggles control_flow_v2_func_graphs} : tf
+python.ops.{cond_v2 while_v2} : python.control_flow_v2 tf
 python.module : tf
 python.module.module : tf
 python.framework.{config framework_lib load_library} : config tf
 python.ops.initializers_ns : initializers
-python.ops.control_flow_ops : tf debugging python.control_flow_parts ops.control_flow python.op_functions
+python.ops.control_flow_ops : tf debugging python.control_flow_parts ops.control_flow ops.control_flow_context python.op_functions
 python.ops.{check_ops standard_ops} : tf debugging
 python.ops.functional_ops : tf python.functional_parts random
 python.ops.{nn nn_ops nn_impl} : nn tf python.private python.other_names python.op_functions

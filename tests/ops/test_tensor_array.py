@@ -256,3 +256,29 @@ def test_gradients_of_each_example_within_map_fn_are_refused() -> None:
             session.run(tf.global_variables_initializer())
             with pytest.raises(tf.errors.InvalidArgumentError, match="already been read"):
                 session.run(slopes)
+
+
+def test_a_read_of_another_dtype_and_a_split_of_a_scalar_are_refused() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        array = tf.TensorArray(tf.float32, size=2).write(0, 1.0)
+        wrong = tf.raw_ops.TensorArrayReadV3(
+            handle=array.handle, index=0, flow_in=array.flow, dtype=tf.float64
+        )
+        with pytest.raises(tf.errors.InvalidArgumentError, match="float32.*float64"):
+            session.run(wrong)
+        array = tf.TensorArray(tf.float32, size=1, infer_shape=False)
+        value, lengths = tf.placeholder(tf.float32), tf.placeholder(tf.int64)
+        split = array.split(value, lengths).flow
+        with pytest.raises(tf.errors.InvalidArgumentError, match="value.*vector"):
+            session.run(split, {value: 1.0, lengths: [1]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="lengths.*vector"):
+            session.run(split, {value: [1.0], lengths: 1})
+
+
+def test_the_gradient_of_a_split_has_its_rows_alone() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([1.0, 2.0, 3.0])
+        array = tf.TensorArray(tf.float32, size=2, dynamic_size=True, infer_shape=False)
+        joined = array.split(x, [1, 2]).write(2, [4.0]).concat()
+        (grad,) = tf.gradients(joined * joined, x)
+        assert session.run(grad).tolist() == [2.0, 4.0, 6.0]

@@ -76,3 +76,19 @@ def test_a_gradient_and_a_call_elsewhere(session: tf.Session) -> None:
     assert (da, db) == (40.0, 30.0)
     (found,) = functional_ops.remote_call([2.0, 3.0], [tf.float32], product, "/cpu:0")
     assert session.run(found) == 6.0 and "CPU:0" in found.device.upper()
+
+
+def test_control_flow_of_the_second_version() -> None:
+    from dataflow.python.control_flow_v2 import cond_v2, while_loop
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        chosen = cond_v2(True, lambda: [tf.constant(1)], lambda: [tf.constant(2)], name="")
+        assert isinstance(chosen, list) and session.run(chosen) == [1]
+        (found,) = while_loop(
+            lambda x: x < 9.0, lambda x: x * 2.0, [tf.constant([[1.0]])], maximum_iterations=2
+        )
+        assert session.run(found).tolist() == [[4.0]]
+        alone = while_loop(
+            lambda i: i < 3, lambda i: i + 1, [tf.constant(0)], return_same_structure=False
+        )
+        assert session.run(alone) == 3

@@ -129,6 +129,22 @@ def loop_sample(op_type: str, **options: Any) -> Sample:
     return Sample(op_type, powers, (X,), lambda x: x**3, **options)
 
 
+def gradients_with_shape(tf: Any, x: Any) -> Any:
+    """Gradients of the elements of an array, two for each: of one, and of one that nobody wrote."""
+    array = tf.TensorArray(x.dtype, size=2, element_shape=x.shape)
+    handle, flow = raw(
+        tf,
+        "TensorArrayGradWithShape",
+        handle=array.handle,
+        flow_in=array.flow,
+        shape_to_prepend=[2],
+        source="two",
+    )
+    given = tf.TensorArray(x.dtype, handle=handle, flow=flow)
+    given = given.write(1, tf.stack([x, 2 * x]))
+    return [given.read(1), given.read(0)]
+
+
 SAMPLES = [
     Sample("NoOp", lambda tf, x: after(tf, tf.no_op(), x), (X,), lambda x: x),
     Sample(
@@ -189,6 +205,13 @@ SAMPLES = [
         note="growing",
     ),
     Sample("TensorArrayV3", array_loop, (X,), lambda x: x * x[::-1]),
+    Sample(
+        "TensorArrayGradWithShape",
+        gradients_with_shape,
+        (ROWS,),
+        lambda x: [np.stack([x, 2 * x]), np.zeros((2, *x.shape))],
+        (),
+    ),
     Sample("TensorArrayGradV3", array_loop, (ROWS,), lambda x: x * x[::-1]),
     Sample(
         "TensorArrayReadV3", lambda tf, x: array_of(tf, x).read(1) * 2.0, (X,), lambda x: 2 * x[1]
