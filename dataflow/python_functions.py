@@ -23,6 +23,11 @@ def register_function(graph: Any, token: str, function: Callable[..., Any]) -> N
     _functions[token] = holder
 
 
+def num_functions() -> int:
+    """How many functions there are, of graphs that still live."""
+    return len(_functions)
+
+
 def find_function(token: str) -> Callable[..., Any] | None:
     """The function, or ``None`` when its graph is gone or it belongs to another process."""
     holder = _functions.get(token)

@@ -44,6 +44,13 @@ def _argument(value: Any) -> Any:
 def _result(value: Any, dtype: Any, index: int, token: str, convert: bool) -> Any:
     numpy_dtype = object if dtype.kind == "S" else dtype.numpy
     array = np.asarray(value)
+    if array.dtype.names is not None:
+        raise UnimplementedError(None, None, f"Unsupported numpy type: {array.dtype} of {token}.")
+    if array.dtype.kind == "O" and not all(isinstance(x, (str, bytes)) for x in array.flat):
+        kinds = sorted({type(x).__name__ for x in array.flat})
+        raise UnimplementedError(
+            None, None, f"Unsupported object type {', '.join(kinds)} returned by {token}."
+        )
     if dtype.kind == "S":
         if array.dtype.kind in "SUO":
             flat = [

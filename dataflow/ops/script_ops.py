@@ -105,6 +105,13 @@ class _Eager:
 
 
 def _value_of(part: Any) -> Any:
+    from dataflow.ops.variables import Variable
+
+    if isinstance(part, Variable):
+        raise RuntimeError(
+            f"The function of a py_function returned the variable {part.name!r}, which a tensor cannot "
+            "stand for: return its value, variable.read_value()."
+        )
     return part.numpy() if isinstance(part, EagerTensor) else part
 
 
@@ -140,6 +147,8 @@ def _build(op: Any, func: Any, inp: Any, dtypes_out: Any, name: str | None, defa
     register_function(graph, token, func)
     result = op(tensors, token=token, Tout=tout, name=name or default)
     if not tout:
+        if op is py_func_stateless_op or graph.executes_eagerly:
+            return []
         return result[0].op if result else graph.get_operations()[-1]
     return list(result) if many else result[0]
 

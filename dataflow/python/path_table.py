@@ -31,6 +31,7 @@ python.framework.test_ops : python.op_functions
 python.ops.array_ops : tf python.private quantization python.op_functions
 python.ops.{math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
 python.ops.{control_flow_util_v2 control_flow_v2_toggles control_flow_v2_func_graphs} : tf
+python.ops.script_ops : python.script_parts tf python.other_names python.op_functions
 python.ops.{cond_v2 while_v2} : python.control_flow_v2 tf
 python.module : tf
 python.module.module : tf
@@ -60,7 +61,7 @@ python.ops.critical_section_ops : ops.critical_section
 python.ops.init_ops : initializers tf ops.convolution_initializers ops.initializers keras.initializers
 python.ops.init_ops_v2 : keras.initializers python.other_names initializers tf
 python.ops.random_ops : random tf ops.random python.op_functions
-python.ops.{clip_ops numerics script_ops} : tf strings python.other_names python.op_functions
+python.ops.{clip_ops numerics} : tf strings python.other_names python.op_functions
 python.ops.string_ops : tf strings python.string_names python.private python.op_functions
 python.ops.{sparse_ops sparse_grad} : sparse tf python.sparse_names python.op_functions raw_ops
 python.ops.{linalg_ops linalg_ops_impl linalg_grad spectral_ops} : linalg tf signal python.op_functions
@@ -86,7 +87,7 @@ python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} 
 python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged tf strings
 python.ops.{image_ops image_ops_impl} : image python.op_functions
 python.ops.{io_ops parsing_ops} : io tf python.op_functions
-python.ops.{data_flow_ops lookup_ops} : tf queue lookup ops.barrier ops.staging_area ops.vocabulary_tables contrib.lookup python.private python.op_functions
+python.ops.{data_flow_ops lookup_ops} : tf queue lookup ops.barrier ops.staging_area ops.map_staging_area ops.vocabulary_tables contrib.lookup python.private python.op_functions
 python.ops.collective_ops : ops.collective
 python.ops.nccl_ops : ops.nccl
 python.ops.gradient_checker_v2 : python.gradient_checker_v2

@@ -13,6 +13,7 @@ import dataflow as tf
 from dataflow.contrib.staging import StagingArea
 from dataflow.kernels.accumulator import Accumulator
 from dataflow.ops.barrier import Barrier
+from dataflow.ops.map_staging_area import MapStagingArea
 
 
 @pytest.fixture(autouse=True)
@@ -305,3 +306,52 @@ def test_critical_sections_are_in_collections_of_their_graph() -> None:
     (execution,) = tf.get_collection("critical_section_executions")
     assert execution.op.type == "MutexLock" and "mine" in execution.op.name
     assert execution.exclusive_resource_access
+
+
+def test_a_staging_area_by_keys_takes_parts_and_gives_parts() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        area = MapStagingArea([tf.float32, tf.int32], names=["x", "n"], shapes=[[2], []])
+        key, x, n = (
+            tf.placeholder(tf.int64, []),
+            tf.placeholder(tf.float32),
+            tf.placeholder(tf.int32),
+        )
+        put_x, put_n = area.put(key, {"x": x}), area.put(key, {"n": n})
+        sizes = [area.size(), area.incomplete_size()]
+        peek, (_, part), (found, rest) = area.peek(key), area.get(key, ["x"]), area.get(indices=[1])
+        assert part["x"].shape.as_list() == [2] and list(rest) == ["n"]
+        session.run(put_x, {key: 5, x: [1.0, 2.0]})
+        assert session.run(sizes) == [0, 1]
+        session.run(put_n, {key: 5, n: 7})
+        assert session.run(sizes) == [1, 0]
+        seen = session.run(peek, {key: 5})
+        assert seen["x"].tolist() == [1.0, 2.0] and seen["n"] == 7
+        assert session.run(part, {key: 5})["x"].tolist() == [1.0, 2.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="was taken"):
+            session.run(peek, {key: 5})
+        assert session.run([found, rest]) == [5, {"n": 7}]
+        assert session.run(sizes) == [0, 0]
+
+
+def test_a_staging_area_by_keys_has_an_order_and_limits() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        area = MapStagingArea([tf.int32], ordered=True, capacity=3)
+        key = tf.placeholder(tf.int64, [])
+        put = area.put(key, [tf.cast(key, tf.int32)], [0])
+        for number in (9, 2, 5):
+            session.run(put, {key: number})
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(put, {key: 1}, options=tf.RunOptions(timeout_in_ms=100))
+        assert [int(session.run(area.get())[0]) for _ in range(2)] == [2, 5]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="whole"):
+            session.run(put, {key: 9})
+        session.run(area.clear())
+        assert session.run(area.size()) == 0
+        small = MapStagingArea([tf.int32], memory_limit=2)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="memory_limit"):
+            session.run(small.put(1, [tf.constant(1)], [0]))
+        for wrong in ([tf.constant(1)], tf.constant(1), {"x": 1}):
+            with pytest.raises(ValueError):
+                area.put(1, wrong)
+        with pytest.raises(ValueError, match="names"):
+            MapStagingArea([tf.int32], names=["a", "b"])

@@ -232,6 +232,34 @@ def staged(tf: Any, x: Any) -> Any:
     return [size, after(tf, clear, peek), take]
 
 
+def staged_by_key(tf: Any, x: Any, prefix: str) -> Any:
+    """Under key 3 both parts, one after the other; under 7 one alone."""
+    options = {"shared_name": f"{prefix}map_area", "dtypes": [tf.float32, tf.float32]}
+    one = {**options, "dtypes": [tf.float32]}
+    seven, three = tf.constant(7, tf.int64), tf.constant(3, tf.int64)
+    name = f"{prefix}MapStage"
+    first = raw(tf, name, key=three, indices=[1], values=[x], **options)
+    with tf.control_dependencies([first]):
+        other = raw(tf, name, key=seven, indices=[0], values=[x], **options)
+        incomplete = raw(tf, f"{prefix}MapIncompleteSize", **options)
+    with tf.control_dependencies([other, incomplete]):
+        second = raw(tf, name, key=three, indices=[0], values=[x * 2.0], **options)
+    with tf.control_dependencies([second]):
+        size = raw(tf, f"{prefix}MapSize", **options)
+        peek = raw(tf, f"{prefix}MapPeek", key=three, indices=[1, 0], **options)
+    with tf.control_dependencies([size, *peek]):
+        taken = raw(tf, f"{prefix}MapUnstage", key=three, indices=[1], **one)[0]
+    with tf.control_dependencies([taken]):
+        key, (last,) = raw(tf, f"{prefix}MapUnstageNoKey", indices=[0], **one)
+    with tf.control_dependencies([last]):
+        clear = raw(tf, f"{prefix}MapClear", **options)
+    return [size, *peek, taken, after(tf, clear, last), key]
+
+
+def _staged_by_key(x: Any) -> list[Any]:
+    return [np.int32(1), x, 2 * x, x, 2 * x, np.int64(3)]
+
+
 def exclusive(tf: Any, x: Any) -> Any:
     return tf.CriticalSection().execute(lambda: x * 2.0)
 
@@ -257,6 +285,26 @@ def plain(op_type: str, build: Any, inputs: Any = (), expected: Any = None, **mo
 
 def text_lines(tf: Any) -> Any:
     return tf.TextLineReader(skip_header_lines=1)
+
+
+BY_KEY = [
+    plain(
+        f"{prefix}{name}",
+        lambda tf, x, prefix=prefix: staged_by_key(tf, x, prefix),
+        (ROWS,),
+        _staged_by_key,
+    )
+    for prefix in ("", "Ordered")
+    for name in (
+        "MapStage",
+        "MapUnstage",
+        "MapUnstageNoKey",
+        "MapPeek",
+        "MapSize",
+        "MapIncompleteSize",
+        "MapClear",
+    )
+]
 
 
 SAMPLES = [
@@ -385,6 +433,7 @@ SAMPLES = [
     plain("StagePeek", staged, (ROWS,), lambda x: [np.int32(1), x, x]),
     plain("StageSize", staged, (ROWS,), lambda x: [np.int32(1), x, x]),
     plain("StageClear", staged, (ROWS,), lambda x: [np.int32(1), x, x]),
+    *BY_KEY,
     plain("MutexV2", exclusive, (ROWS,), lambda x: 2 * x),
     plain("MutexLock", exclusive, (ROWS,), lambda x: 2 * x),
     plain("ConsumeMutexLock", exclusive, (ROWS,), lambda x: 2 * x),

@@ -23,7 +23,11 @@ from dataflow.graph.eager import executing_eagerly_outside_functions
 from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import RegisterGradient, not_differentiable as NotDifferentiable
+from dataflow.graph.registry import (
+    RegisterGradient,
+    gradient_function_of,
+    not_differentiable as NotDifferentiable,
+)
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.graph_functions import (
     add_to_collection,
@@ -48,6 +52,14 @@ NoGradient = NotDifferentiable
 internal_convert_to_tensor = convert_to_tensor
 _TensorLike = Tensor
 _uids = itertools.count(1)
+
+
+def get_gradient_function(op: Operation) -> Any:
+    """The function that builds the gradient of ``op``; ``None`` where there is none, or nothing to derive by.
+
+    Raises `LookupError` when the op has none and is not said to be without.
+    """
+    return gradient_function_of(op) if op.inputs else None
 
 
 def register_dense_tensor_like_type(tensor_type: type) -> None:
@@ -166,6 +178,7 @@ __all__ = [
     "get_collection_ref",
     "get_default_graph",
     "get_default_session",
+    "get_gradient_function",
     "init_scope",
     "inside_function",
     "internal_convert_to_tensor",
