@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -203,6 +204,15 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
     markers = {mark.name for mark in collector.iter_markers()}
     _fail_if_ci_forbids(report, collector.path, markers)
     return report
+
+
+@pytest.fixture
+def graph() -> Iterator[Any]:
+    """A new default graph: ``pytestmark = pytest.mark.usefixtures("graph")`` gives one to each test of a file."""
+    import dataflow as tf
+
+    with tf.Graph().as_default() as graph:
+        yield graph
 
 
 @pytest.fixture(scope="session")

@@ -7,11 +7,7 @@ import pytest
 
 import dataflow as tf
 
-
-@pytest.fixture(autouse=True)
-def _graph():
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.mark.parametrize("gate", [0, 1, 2])

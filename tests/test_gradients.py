@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run_initialized
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
-    with tf.Graph().as_default() as graph:
-        yield graph
-
-
-def value(fetches: Any, feeds: Any = None) -> Any:
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(fetches, feeds)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_grad_ys_weigh_the_outputs() -> None:
     x = tf.constant([1.0, 2.0, 3.0])
     (grad,) = tf.gradients([x * x, 3.0 * x], x, grad_ys=[tf.constant([1.0, 0.0, 2.0]), None])
-    np.testing.assert_allclose(value(grad), [2 + 3, 0 + 3, 12 + 3])
+    np.testing.assert_allclose(run_initialized(grad), [2 + 3, 0 + 3, 12 + 3])
 
 
 def test_grad_ys_must_fit() -> None:
@@ -42,8 +33,8 @@ def test_stop_gradients_hold_tensors_constant() -> None:
     b = 2.0 * a
     y = a + b * a
     total, partial = tf.gradients(y, [a, b]), tf.gradients(y, [a, b], stop_gradients=[a, b])
-    assert value(total) == [9.0, 2.0]
-    assert value(partial) == [1.0 + 4.0, 2.0]
+    assert run_initialized(total) == [9.0, 2.0]
+    assert run_initialized(partial) == [1.0 + 4.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +52,9 @@ def test_every_aggregation_method_sums(method: Any) -> None:
     y = tf.exp(x) + tf.sin(x) + x * x
     (grad,) = tf.gradients(y, x, aggregation_method=method)
     point = np.array([1.0, -2.0])
-    np.testing.assert_allclose(value(grad), np.exp(point) + np.cos(point) + 2 * point, rtol=1e-6)
+    np.testing.assert_allclose(
+        run_initialized(grad), np.exp(point) + np.cos(point) + 2 * point, rtol=1e-6
+    )
 
 
 def test_an_aggregation_method_that_is_none() -> None:
@@ -76,19 +69,19 @@ def test_unconnected_is_none_or_zeros() -> None:
     assert tf.gradients(y, [other]) == [None]
     assert tf.gradients(tf.cast(tf.cast(x, tf.int32), tf.float32), [x]) == [None]
     zeros = tf.gradients(y, [other], unconnected_gradients=tf.UnconnectedGradients.ZERO)
-    np.testing.assert_array_equal(value(zeros[0]), [[0.0]])
+    np.testing.assert_array_equal(run_initialized(zeros[0]), [[0.0]])
 
 
 def test_stop_gradient_passes_values_only() -> None:
     x = tf.constant(3.0)
     (grad,) = tf.gradients(x * tf.stop_gradient(x), x)
-    assert value(grad) == 3.0
+    assert run_initialized(grad) == 3.0
     assert tf.gradients(tf.stop_gradient(x) * 2.0, x) == [None]
 
 
 def test_a_gradient_by_itself_is_one() -> None:
     x = tf.constant([4.0, 5.0])
-    np.testing.assert_array_equal(value(tf.gradients(x, x)[0]), [1.0, 1.0])
+    np.testing.assert_array_equal(run_initialized(tf.gradients(x, x)[0]), [1.0, 1.0])
 
 
 def test_third_derivative() -> None:
@@ -96,13 +89,13 @@ def test_third_derivative() -> None:
     y = x**4.0
     for _ in range(3):
         (y,) = tf.gradients(y, x)
-    assert value(y) == pytest.approx(48.0)
+    assert run_initialized(y) == pytest.approx(48.0)
 
 
 def test_hessians_of_several() -> None:
     x, z = tf.constant([1.0, 2.0]), tf.constant([3.0])
     y = tf.reduce_sum(x * x * x) + tf.reduce_sum(z * z) * tf.reduce_sum(x)
-    for_x, for_z = value(tf.hessians(y, [x, z]))
+    for_x, for_z = run_initialized(tf.hessians(y, [x, z]))
     np.testing.assert_allclose(for_x, [[6.0, 0.0], [0.0, 12.0]])
     np.testing.assert_allclose(for_z, [[6.0]])
 
@@ -117,8 +110,8 @@ def test_gradient_override_map(graph: tf.Graph) -> None:
         inside = tf.square(x, name="inside")
     outside = tf.square(x)
     assert inside.op.get_attr("_gradient_op_type") == b"TestTenfoldSquare"
-    assert value(tf.gradients(inside, x)) == [30.0]
-    assert value(tf.gradients(outside, x)) == [6.0]
+    assert run_initialized(tf.gradients(inside, x)) == [30.0]
+    assert run_initialized(tf.gradients(outside, x)) == [6.0]
     with pytest.raises(KeyError):
         tf.RegisterGradient("TestTenfoldSquare")(tenfold)
     with graph.gradient_override_map({"Square": "NobodyRegisteredThis"}):
@@ -248,7 +241,7 @@ def test_a_partitioned_table_gets_sparse_gradients_for_each_part() -> None:
     looked_up = tf.nn.embedding_lookup(parts, [0, 9, 9], partition_strategy="div")
     grads = tf.gradients(tf.reduce_sum(looked_up), parts)
     assert all(isinstance(g, tf.IndexedSlices) for g in grads)
-    dense = value([tf.convert_to_tensor(g) for g in grads])
+    dense = run_initialized([tf.convert_to_tensor(g) for g in grads])
     whole = np.concatenate(dense)
     expected = np.zeros((10, 2))
     expected[0], expected[9] = 1.0, 2.0
@@ -270,7 +263,7 @@ def test_rows_of_what_was_broadcast(total: Any, expected: float) -> None:
     m = tf.constant([[5.0], [7.0], [3.0]])
     b = tf.constant([1.0])
     (grad,) = tf.gradients(tf.gather(total(m, b), [0, 2]), b, unconnected_gradients="zero")
-    np.testing.assert_allclose(value(grad), [expected])
+    np.testing.assert_allclose(run_initialized(grad), [expected])
 
 
 def test_sparse_gradients_stay_sparse_where_shapes_are_equal() -> None:

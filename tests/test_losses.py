@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run
 
 LABELS = np.array([[0, 1.0], [1, 0]], np.float32)
 PREDICTIONS = np.array([[0.2, 0.8], [0.6, 0.4]], np.float32)
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
-
-
-def value(tensor):
-    with tf.Session() as s:
-        return s.run(tensor)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def softmax(x):
@@ -46,22 +39,20 @@ CASES = [
 @pytest.mark.parametrize(("name", "expected"), CASES, ids=[c[0] for c in CASES])
 def test_values(name, expected) -> None:
     loss = getattr(tf.losses, name)(LABELS, PREDICTIONS)
-    assert value(loss) == pytest.approx(expected, rel=1e-5)
+    assert run(loss) == pytest.approx(expected, rel=1e-5)
     assert tf.losses.get_losses() == [loss]
 
 
 def test_sparse_and_dense_labels_agree() -> None:
     sparse = tf.losses.sparse_softmax_cross_entropy([1, 0], PREDICTIONS)
     dense = tf.losses.softmax_cross_entropy(LABELS, PREDICTIONS)
-    a, b = value([sparse, dense])
+    a, b = run([sparse, dense])
     assert a == pytest.approx(b)
 
 
 def test_weights_and_reductions() -> None:
     def loss(weights, reduction):
-        return value(
-            tf.losses.mean_squared_error(LABELS, PREDICTIONS, weights, reduction=reduction)
-        )
+        return run(tf.losses.mean_squared_error(LABELS, PREDICTIONS, weights, reduction=reduction))
 
     weights = [[1.0], [0.0]]
     R = tf.losses.Reduction
@@ -80,8 +71,8 @@ def test_weights_and_reductions() -> None:
 def test_the_total() -> None:
     tf.losses.mean_squared_error(LABELS, PREDICTIONS)
     tf.add_to_collection(tf.GraphKeys.REGULARIZATION_LOSSES, tf.constant(10.0))
-    assert value(tf.losses.get_total_loss()) == pytest.approx((D**2).mean() + 10)
-    assert value(tf.losses.get_total_loss(False)) == pytest.approx((D**2).mean())
+    assert run(tf.losses.get_total_loss()) == pytest.approx((D**2).mean() + 10)
+    assert run(tf.losses.get_total_loss(False)) == pytest.approx((D**2).mean())
 
 
 def test_shapes_must_fit() -> None:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run_initialized
 
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
-
-
-def run(fetches: Any) -> Any:
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(fetches)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_effects_come_in_the_order_of_the_lines() -> None:
@@ -33,7 +23,7 @@ def test_effects_come_in_the_order_of_the_lines() -> None:
         v.assign(v + 10.0)
         return twice, v
 
-    assert run(step(tf.constant(1.0))) == (4.0, 12.0)
+    assert run_initialized(step(tf.constant(1.0))) == (4.0, 12.0)
 
 
 def test_what_only_has_effects_gives_an_operation() -> None:
@@ -64,7 +54,10 @@ def test_variables_are_made_by_the_first_call_alone() -> None:
             return x * self.w
 
     scale, other = Scale(), Scale()
-    assert run([scale(np.array([3.0, 4.0])), other([1.0, 1.0])])[0].tolist() == [3.0, 8.0]
+    assert run_initialized([scale(np.array([3.0, 4.0])), other([1.0, 1.0])])[0].tolist() == [
+        3.0,
+        8.0,
+    ]
     assert scale.trainable_variables == scale.variables == (scale.w,)
     assert scale.w is not other.w
     assert scale.name == "scale" and scale.submodules == tuple(scale.parts)
@@ -86,12 +79,12 @@ def test_a_tape_differentiates_once_unless_it_is_persistent() -> None:
         tape.watch(x)
         y = x * x
     found = tape.gradient(y, {"x": x}, output_gradients=tf.constant([1.0, 10.0]))
-    assert run(found)["x"].tolist() == [2.0, 40.0]
+    assert run_initialized(found)["x"].tolist() == [2.0, 40.0]
     with pytest.raises(RuntimeError, match="persistent=True"):
         tape.gradient(y, x)
     with tf.GradientTape(persistent=True) as tape:
         y = x * x
-    assert [run(tape.gradient(y, x)).tolist() for _ in range(2)] == [[2.0, 4.0]] * 2
+    assert [run_initialized(tape.gradient(y, x)).tolist() for _ in range(2)] == [[2.0, 4.0]] * 2
 
 
 @pytest.mark.parametrize(
@@ -195,7 +188,7 @@ def test_a_signature_of_named_parts_takes_lists_of_numbers() -> None:
     def total(parts: dict[str, tf.Tensor]) -> tf.Tensor:
         return tf.reduce_sum(parts["a"]) + tf.cast(parts["b"], tf.float32)
 
-    assert run(total({"a": [[1, 2], [3, 4]], "b": 5})) == 15
+    assert run_initialized(total({"a": [[1, 2], [3, 4]], "b": 5})) == 15
     with pytest.raises(ValueError, match="incompatible with input_signature"):
         total({"a": [[1, 2, 3]], "b": 5})
     with pytest.raises(ValueError, match="same nested structure"):
@@ -208,4 +201,4 @@ def test_a_call_without_results_is_an_operation() -> None:
         """Does nothing."""
 
     made = nothing(tf.constant(1.0))
-    assert isinstance(made, tf.Operation) and run(made) is None
+    assert isinstance(made, tf.Operation) and run_initialized(made) is None

@@ -12,7 +12,8 @@ from dataflow.linear_operators.composition import (
     checked_operators,
     parents_of,
 )
-from dataflow.linear_operators.linear_operator import LinearOperator, all_true, size_along
+from dataflow.linear_operators.linear_operator import LinearOperator
+from dataflow.linear_operators.operator_properties import all_true, size_along
 from dataflow.ops import array
 from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.shapes import TensorShape

@@ -8,12 +8,8 @@ from dataflow import dtypes
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.dense import assert_no_zeros
-from dataflow.linear_operators.linear_operator import (
-    LinearOperator,
-    log_of,
-    matrix_parameter,
-    size_along,
-)
+from dataflow.linear_operators.linear_operator import LinearOperator, log_of, matrix_parameter
+from dataflow.linear_operators.operator_properties import size_along
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_near, assert_positive
 from dataflow.ops.broadcast_shapes import common_shape

@@ -9,7 +9,8 @@ from typing import Any
 
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
-from dataflow.linear_operators.linear_operator import LinearOperator, all_true
+from dataflow.linear_operators.linear_operator import LinearOperator
+from dataflow.linear_operators.operator_properties import all_true
 from dataflow.ops import array
 from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.shapes import TensorShape

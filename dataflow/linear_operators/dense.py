@@ -6,12 +6,8 @@ from typing import Any
 
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
-from dataflow.linear_operators.linear_operator import (
-    LinearOperator,
-    log_of,
-    matrix_parameter,
-    size_along,
-)
+from dataflow.linear_operators.linear_operator import LinearOperator, log_of, matrix_parameter
+from dataflow.linear_operators.operator_properties import size_along
 from dataflow.ops import array
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.assertions import assert_none_equal

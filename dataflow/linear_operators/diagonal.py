@@ -8,13 +8,9 @@ from dataflow import dtypes
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.dense import assert_no_zeros
-from dataflow.linear_operators.linear_operator import (
-    LinearOperator,
-    checked_hint,
-    log_of,
-    matrix_parameter,
-)
+from dataflow.linear_operators.linear_operator import LinearOperator, log_of, matrix_parameter
 from dataflow.linear_operators.of_size import OfSize, known_size, size_of
+from dataflow.linear_operators.operator_properties import checked_hint
 from dataflow.ops import array
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.assertions import (

@@ -253,6 +253,12 @@ def convolution_ops(
         function.__module__ = sys._getframe(1).f_globals["__name__"]  # the op's family
         made.append(define_op(op_type, signature, attrs=attrs, **more)(function))
     forward, to_input, to_filter = made
+    _add_gradients(forward, to_input, to_filter, depthwise)
+    return forward, to_input, to_filter
+
+
+def _add_gradients(forward: OpDef, to_input: OpDef, to_filter: OpDef, depthwise: bool) -> None:
+    """The gradients of a convolution and of its two gradients: of each, the other two."""
 
     def given(op: Operation) -> dict[str, Any]:
         return {spec.name: op.attrs[spec.name] for spec in forward.attrs}
@@ -280,8 +286,6 @@ def convolution_ops(
         input, _, out_backprop = op.inputs
         by_input = to_input(array_ops.shape(input), grad, out_backprop, **given(op))
         return [by_input, None, forward(input, grad, **given(op))]
-
-    return forward, to_input, to_filter
 
 
 _WORK: dict[str, Any] = {"calls_blas": True, "cost": windows, "shares_work": "always"}

@@ -10,7 +10,8 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators.broadcasting import same_batch
-from dataflow.linear_operators.linear_operator import LinearOperator, checked_hint
+from dataflow.linear_operators.linear_operator import LinearOperator
+from dataflow.linear_operators.operator_properties import checked_hint
 from dataflow.ops.array import shape
 from dataflow.ops.assertions import assert_equal, assert_less
 from dataflow.ops.complex_numbers import imag

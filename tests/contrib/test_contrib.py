@@ -12,10 +12,7 @@ import dataflow as tf
 layers = tf.contrib.layers
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def names() -> list[str]:

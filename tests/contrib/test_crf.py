@@ -17,10 +17,7 @@ TAGS = np.random.RandomState(2).randint(0, 3, [4, 4]).astype(np.int32)
 LENGTHS = [4, 2, 1, 0]
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def run(*fetches: Any) -> Any:

@@ -15,10 +15,7 @@ INDICES = np.argwhere(DRAWS.rand(7, 5) < 0.6)
 ROWS, COLUMNS = DRAWS.randn(7, 3).astype(np.float32), DRAWS.randn(5, 3).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def entries(rows: Any = range(7)) -> Any:

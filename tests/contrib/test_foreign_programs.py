@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -12,10 +10,7 @@ import dataflow as tf
 slim = tf.contrib.slim
 
 
-@pytest.fixture(autouse=True)
-def own_graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_a_state_is_fed_by_its_tuple_nested_too() -> None:

@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run
 
 pytestmark = pytest.mark.usefixtures("fresh_graph")
 framework = tf.contrib.framework
-
-
-def run(fetch, feed=None):
-    with tf.Session() as sess:
-        return sess.run(fetch, feed)
 
 
 @pytest.mark.parametrize("shape", [[3, 2], (3, None), tf.TensorShape([3, 2]), np.array([3, 2])])

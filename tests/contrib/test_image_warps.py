@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run
 
 pytestmark = pytest.mark.usefixtures("fresh_graph")
 image = tf.contrib.image
-
-
-def run(fetch):
-    with tf.Session() as sess:
-        return sess.run(fetch)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])

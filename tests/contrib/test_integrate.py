@@ -4,15 +4,11 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run
 
 pytestmark = pytest.mark.usefixtures("fresh_graph")
 odes = tf.contrib.integrate
 TIMES = np.linspace(0.0, 2.0, 7)
-
-
-def run(fetch, feed=None):
-    with tf.Session() as sess:
-        return sess.run(fetch, feed)
 
 
 def test_growth_decay_and_a_time_dependent_slope():

@@ -10,10 +10,7 @@ import dataflow as tf
 framework = tf.contrib.framework
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def names(variables) -> list[str]:

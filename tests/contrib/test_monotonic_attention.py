@@ -11,10 +11,7 @@ from tests.contrib.sequences import random, run
 seq2seq = tf.contrib.seq2seq
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def expected(chosen: np.ndarray, before: np.ndarray) -> np.ndarray:

@@ -13,10 +13,7 @@ import dataflow as tf
 opt = tf.contrib.opt
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def program(make: Callable[[], Any], steps: int = 4) -> tuple[list[Any], list[str]]:

@@ -32,10 +32,7 @@ END_POINTS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def size(variables: list) -> int:

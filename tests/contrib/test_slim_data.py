@@ -13,10 +13,7 @@ slim = tf.contrib.slim
 tfexample = slim.tfexample_decoder
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def feature(values: list) -> tf.train.Feature:

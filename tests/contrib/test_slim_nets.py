@@ -19,10 +19,7 @@ from dataflow.contrib.slim.nets import (
 slim = tf.contrib.slim
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def parameters() -> int:

@@ -6,30 +6,21 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run_initialized
 
-
-@pytest.fixture(autouse=True)
-def own_graph() -> object:
-    with tf.Graph().as_default():
-        yield
-
-
-def values(fetches: object, feeds: object = None) -> object:
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(fetches, feeds)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_sparsemax_projects_on_probabilities() -> None:
     rows = np.array([[3.0, 1.0, 0.2], [1.0, 0.8, 0.1], [0.5, 0.5, 0.5]], np.float32)
-    found = values(tf.contrib.sparsemax.sparsemax(rows))
+    found = run_initialized(tf.contrib.sparsemax.sparsemax(rows))
     np.testing.assert_allclose(found, [[1, 0, 0], [0.6, 0.4, 0], [1 / 3] * 3], atol=1e-6)
 
 
 def test_sparsemax_is_the_nearest_point() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(4, 5)).astype(np.float32)
-    found = values(tf.contrib.sparsemax.sparsemax(rows))
+    found = run_initialized(tf.contrib.sparsemax.sparsemax(rows))
     np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
     distances = ((found - rows) ** 2).sum(1)
     for other in rng.dirichlet(np.ones(5), size=2000):
@@ -42,7 +33,7 @@ def test_sparsemax_loss_has_the_difference_as_its_gradient() -> None:
     p = tf.contrib.sparsemax.sparsemax(logits)
     loss = tf.contrib.sparsemax.sparsemax_loss(logits, p, labels)
     feeds = {logits: [[1.0, 0.8, 0.1], [4.0, 1.0, 1.0]]}
-    losses, (gradient,), p_value = values([loss, tf.gradients(loss, [logits]), p], feeds)
+    losses, (gradient,), p_value = run_initialized([loss, tf.gradients(loss, [logits]), p], feeds)
     np.testing.assert_allclose(gradient, p_value - labels, atol=1e-6)
     assert losses[0] > 0.1 and losses[1] == pytest.approx(0.0, abs=1e-6)
 
@@ -50,7 +41,7 @@ def test_sparsemax_loss_has_the_difference_as_its_gradient() -> None:
 def test_resampler_reads_between_pixels_and_zeros_outside() -> None:
     image = np.arange(12, dtype=np.float32).reshape(1, 3, 4, 1)
     points = np.array([[[2, 1], [0.5, 0], [0, 0.5], [1.25, 1.5], [-0.5, 0], [9, 9]]], np.float32)
-    found = values(tf.contrib.resampler.resampler(image, points))
+    found = run_initialized(tf.contrib.resampler.resampler(image, points))
     assert found.shape == (1, 6, 1)
     np.testing.assert_allclose(found.ravel(), [6, 0.5, 2, 7.25, 0, 0], atol=1e-6)
 
@@ -77,7 +68,7 @@ def test_resampler_has_gradients_by_image_and_points() -> None:
 def test_alpha_dropout_keeps_mean_and_variance() -> None:
     x = tf.random_normal([200_000], seed=3)
     kept = tf.contrib.nn.alpha_dropout(x, 0.8, seed=4)
-    before, after = values([x, kept])
+    before, after = run_initialized([x, kept])
     assert abs(after.mean() - before.mean()) < 0.01 and abs(after.var() - before.var()) < 0.02
     _, counts = np.unique(after, return_counts=True)
     assert counts.max() / after.size == pytest.approx(0.2, abs=0.01)
@@ -89,7 +80,7 @@ def test_alpha_dropout_keeps_mean_and_variance() -> None:
 def test_scaled_softplus() -> None:
     x = np.array([-1.0, 0.0, 2.0], np.float32)
     softplus = lambda v: np.log1p(np.exp(v))
-    plain, clipped = values(
+    plain, clipped = run_initialized(
         [tf.contrib.nn.scaled_softplus(x, 0.5), tf.contrib.nn.scaled_softplus(x, 0.5, clip=1.0)]
     )
     np.testing.assert_allclose(plain, 0.5 * softplus(x / 0.5), rtol=1e-5)
@@ -99,7 +90,7 @@ def test_scaled_softplus() -> None:
 def test_stateless_names() -> None:
     a = tf.contrib.stateless.stateless_random_uniform([3], seed=[1, 2])
     b = tf.random.stateless_uniform([3], seed=[1, 2])
-    first, second = values([a, b])
+    first, second = run_initialized([a, b])
     np.testing.assert_array_equal(first, second)
 
 
@@ -114,9 +105,9 @@ def test_eager_in_graph_mode() -> None:
     assert not tfe.executing_eagerly() and tfe.in_graph_mode()
     value, (of_x, of_y) = tfe.value_and_gradients_function(lambda x, y: x * x * y)(3.0, 2.0)
     (only,) = tfe.gradients_function(lambda x, y: x * x * y, params=[1])(3.0, 2.0)
-    assert values([value, of_x, of_y, only]) == [18.0, 12.0, 9.0, 9.0]
-    assert values(tfe.defun(lambda x: x + 1)(tf.constant(1))) == 2
-    assert values(tfe.defun(input_signature=None)(lambda x: x + 1)(tf.constant(1))) == 2
+    assert run_initialized([value, of_x, of_y, only]) == [18.0, 12.0, 9.0, 9.0]
+    assert run_initialized(tfe.defun(lambda x: x + 1)(tf.constant(1))) == 2
+    assert run_initialized(tfe.defun(input_signature=None)(lambda x: x + 1)(tf.constant(1))) == 2
     assert isinstance(tfe.Variable(1.0), tf.Variable)
     with pytest.raises(RuntimeError, match="tf.enable_eager_execution"):
         tfe.Iterator(tf.data.Dataset.range(2))

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as graph:
-        yield graph
-
-
-def run(fetches: Any) -> Any:
-    with tf.Session() as sess:
-        return sess.run(fetches)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_vectors_in_the_poincare_ball() -> None:

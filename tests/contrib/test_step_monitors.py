@@ -9,10 +9,7 @@ learn = tf.contrib.learn
 monitors = learn.monitors
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 class Noted(monitors.EveryN):

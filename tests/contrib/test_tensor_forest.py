@@ -17,10 +17,7 @@ X = RANDOM.randn(2000, 5).astype("f")
 Y = ((X[:, 1] > 0).astype(int) + (X[:, 3] > 0.5)).astype("i")
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def forest(**settings: Any) -> Any:

@@ -13,10 +13,7 @@ import dataflow as tf
 slim = tf.contrib.slim
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def run(tensors: Any) -> Any:

@@ -12,11 +12,7 @@ import pytest
 import dataflow as tf
 from dataflow.kernels.dataset import functions
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def values(dataset, session=None):

@@ -14,11 +14,7 @@ import pytest
 import dataflow as tf
 from dataflow.data import Dataset, experimental
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def elements(dataset, count=12):

@@ -14,10 +14,7 @@ import dataflow as tf
 Dataset, experimental = tf.data.Dataset, tf.data.experimental
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def elements(dataset: Any, most: int = 99) -> list[Any]:

@@ -12,10 +12,7 @@ import dataflow as tf
 experimental = tf.data.experimental
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def values(dataset: Any) -> list[Any]:

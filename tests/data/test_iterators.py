@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 
 import pytest
 
 import dataflow as tf
 from dataflow.data import iterators
 
-
-@pytest.fixture(autouse=True)
-def _own_graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_the_handle_is_one_tensor_unless_it_is_named() -> None:

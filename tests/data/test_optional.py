@@ -10,10 +10,7 @@ import dataflow as tf
 Optional = tf.data.experimental.Optional
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_the_end_of_an_iterator_is_an_optional_without_a_value() -> None:

@@ -16,10 +16,7 @@ CONFIG = tf.ConfigProto(device_count={"CPU": 2})
 CPUS = ["/cpu:0", "/cpu:1"]
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as made:
-        yield made
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def session() -> Any:

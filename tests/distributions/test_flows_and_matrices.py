@@ -15,10 +15,7 @@ X = np.float32([[-1.0, 0.5, 2.0], [0.0, 1.0, 3.0]])
 TRIL = np.float32([[1.0, 0.0], [0.5, 2.0]])
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def run(*fetches: Any) -> Any:

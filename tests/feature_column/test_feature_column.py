@@ -16,10 +16,7 @@ FEATURES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def run(tensor, feed=None):

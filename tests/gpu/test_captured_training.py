@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,7 @@ from dataflow.kernels.cuda.capture import MOST_NUMBERS, HostNumbers
 from dataflow.kernels.xp import pretend_module
 from tests.gpu.test_cuda_graphs import PLAIN, num_captured, plans
 
-
-@pytest.fixture(autouse=True)
-def own_graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 RNG = np.random.RandomState(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,7 @@ from dataflow.rewrites.prune import needed_operations
 from tests.gpu.double import in_double, widen
 from tests.gpu.test_samples_on_pretend_gpu import assert_near
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def doubled_value(tensor: tf.Tensor, feeds: dict[Any, Any] | None = None) -> Any:

@@ -10,11 +10,7 @@ import pytest
 
 import dataflow as tf
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.mark.parametrize(

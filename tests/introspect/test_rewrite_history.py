@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,11 +11,7 @@ import dataflow as tf
 from dataflow.introspect import rewrite_history
 from dataflow.introspect.rewrite_history import replay
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def training() -> tuple[Any, Any]:

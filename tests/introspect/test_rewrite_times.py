@@ -15,11 +15,7 @@ from dataflow.runtime.plan import Plan
 from tests.rewrites.random_graphs import draw
 from tests.rewrites.test_same_bits import bits
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.fixture

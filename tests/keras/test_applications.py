@@ -14,10 +14,7 @@ import dataflow as tf
 applications = tf.keras.applications
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.mark.parametrize(

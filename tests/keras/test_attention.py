@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run_initialized
 
 layers = tf.keras.layers
 QUERY = np.arange(12.0, dtype="float32").reshape(1, 3, 4) / 10
 VALUE = np.arange(8.0, dtype="float32").reshape(1, 2, 4) / 7
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
-
-
-def _run(tensor: tf.Tensor) -> np.ndarray:
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(tensor)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_dot_product_attention() -> None:
-    result = _run(layers.Attention()([tf.constant(QUERY), tf.constant(VALUE)]))
+    result = run_initialized(layers.Attention()([tf.constant(QUERY), tf.constant(VALUE)]))
     np.testing.assert_allclose(result[0, 0], [0.3342, 0.4771, 0.6199, 0.7628], atol=6e-5)
     np.testing.assert_allclose(result[0, 2], [0.5129, 0.6558, 0.7987, 0.9415], atol=6e-5)
 
 
 def test_additive_attention() -> None:
     layer = layers.AdditiveAttention(use_scale=False)
-    result = _run(layer([tf.constant(QUERY), tf.constant(VALUE)]))
+    result = run_initialized(layer([tf.constant(QUERY), tf.constant(VALUE)]))
     np.testing.assert_allclose(result[0, 0], [0.4692, 0.612, 0.7549, 0.8977], atol=6e-5)
 
 
 def test_a_masked_value_is_not_looked_at_and_a_masked_query_gives_zeros() -> None:
     masks = [tf.constant([[True, True, False]]), tf.constant([[True, False]])]
     layer = layers.Attention(use_scale=True)
-    result = _run(layer([tf.constant(QUERY), tf.constant(VALUE)], mask=masks))
+    result = run_initialized(layer([tf.constant(QUERY), tf.constant(VALUE)], mask=masks))
     np.testing.assert_allclose(result[0, :2], np.stack([VALUE[0, 0]] * 2), rtol=1e-6)
     np.testing.assert_array_equal(result[0, 2], np.zeros(4))
     assert [w.shape.as_list() for w in layer.weights] == [[]]
@@ -49,7 +39,7 @@ def test_a_masked_value_is_not_looked_at_and_a_masked_query_gives_zeros() -> Non
 
 def test_causal_attention_looks_back_only() -> None:
     x = tf.constant(QUERY)
-    result = _run(layers.Attention(causal=True)([x, x]))
+    result = run_initialized(layers.Attention(causal=True)([x, x]))
     np.testing.assert_allclose(result[0, 0], QUERY[0, 0], rtol=1e-6)
     np.testing.assert_allclose(result[0, 1], [0.2827, 0.3827, 0.4827, 0.5827], atol=6e-5)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,7 @@ import dataflow as tf
 keras, layers, K = tf.keras, tf.keras.layers, tf.keras.backend
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_a_discriminator_frozen_after_compile_is_trained_by_itself_only() -> None:

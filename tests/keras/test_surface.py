@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import http.server
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run_initialized
 
 keras, layers, K = tf.keras, tf.keras.layers, tf.keras.backend
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
-
-
-def _run(tensor: tf.Tensor) -> np.ndarray:
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(tensor)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def _model() -> tf.keras.Model:
@@ -35,13 +26,13 @@ def _model() -> tf.keras.Model:
 
 def test_constraints() -> None:
     w = tf.constant([[3.0, 0.1], [4.0, 0.2]])
-    found = _run(keras.constraints.MinMaxNorm(0.5, 2.0, rate=0.5)(w))
+    found = run_initialized(keras.constraints.MinMaxNorm(0.5, 2.0, rate=0.5)(w))
     np.testing.assert_allclose(found, [[2.1, 0.1618], [2.8, 0.3236]], atol=6e-5)
     kernel = tf.reshape(tf.range(9.0), [3, 3, 1, 1])
-    found = _run(keras.constraints.get("radial_constraint")(kernel))[..., 0, 0]
+    found = run_initialized(keras.constraints.get("radial_constraint")(kernel))[..., 0, 0]
     np.testing.assert_array_equal(found, [[4, 4, 4], [4, 0, 4], [4, 4, 4]])
     even = tf.reshape(tf.range(16.0), [4, 4, 1, 1])
-    found = _run(keras.constraints.RadialConstraint()(even))[..., 0, 0]
+    found = run_initialized(keras.constraints.RadialConstraint()(even))[..., 0, 0]
     np.testing.assert_array_equal(found[1:3, 1:3], [[5, 6], [9, 10]])
     assert set(found[0]) == set(found[:, 3]) == {15}
     with pytest.raises(ValueError, match="RadialConstraint"):
@@ -127,7 +118,7 @@ def test_slots_and_settings_of_optimizers() -> None:
     adam = keras.optimizers.Adam(0.1, beta_1=0.5, amsgrad=True)
     assert adam.variables() == []
     step = adam.apply_gradients([(tf.constant([1.0, 1.0]), v)])
-    _run(step)
+    run_initialized(step)
     assert adam.get_slot_names() == ["m", "v", "vhat"]
     assert adam.get_slot(v, "m").shape.as_list() == [2]
     assert len(adam.variables()) == 4

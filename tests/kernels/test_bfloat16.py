@@ -24,10 +24,7 @@ RNG = np.random.RandomState(0)
 X, Y = RNG.randn(8, 6).astype(B), RNG.randn(6, 5).astype(B)
 
 
-@pytest.fixture(autouse=True)
-def fresh_graph() -> Any:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def run(fetches: Any, times: int = 1) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.kernels import spectral
+from tests.running import run
 
 
 @pytest.fixture(params=["SciPy", "NumPy"])
@@ -21,11 +22,6 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         pytest.importorskip("scipy.fft")
     yield request.param
     spectral._of_numpy.cache_clear()
-
-
-def run(tensor: Any) -> Any:
-    with tf.Session() as session:
-        return session.run(tensor)
 
 
 def numbers(shape: tuple[int, ...], dtype: str) -> Any:

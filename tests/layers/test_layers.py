@@ -9,11 +9,7 @@ import pytest
 
 import dataflow as tf
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def names() -> list[str]:

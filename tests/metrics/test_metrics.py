@@ -13,10 +13,7 @@ SCORES = np.array([0.1, 0.9, 0.4, 0.8, 0.7, 0.65, 0.2, 0.3], np.float32)
 WEIGHTS = np.array([1.0, 2, 3, 1, 2, 1, 1, 3], np.float32)
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def stream(make, *columns, batch=3):

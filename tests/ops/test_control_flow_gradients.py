@@ -13,10 +13,7 @@ from tests.gradient_check import assert_gradients
 X = np.array([0.7, -0.4, 1.2])
 
 
-@pytest.fixture(autouse=True)
-def fresh_graph() -> Any:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def hidden(tf: Any, value: Any) -> Any:

@@ -8,18 +8,9 @@ import pytest
 import dataflow as tf
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 from tests.rewrites.rewritten import rewritten, types
+from tests.running import run_initialized
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
-
-
-def run(fetches):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(fetches)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_the_given_gradient_is_used():
@@ -30,7 +21,7 @@ def test_the_given_gradient_is_used():
     with tf.Graph().as_default():
         x, y = tf.constant(2.0), tf.constant(3.0)
         z = doubled(x, y) * 2.0
-        assert run([z, *tf.gradients(z, [x, y])]) == [12.0, 20.0, 6.0]
+        assert run_initialized([z, *tf.gradients(z, [x, y])]) == [12.0, 20.0, 6.0]
 
 
 def test_several_results_and_one_without_a_gradient():
@@ -41,8 +32,8 @@ def test_several_results_and_one_without_a_gradient():
     with tf.Graph().as_default():
         x = tf.constant([1.0, 1.0])
         first, second = both(x)
-        assert run(tf.gradients(first, x)[0]).tolist() == [1.0, 1.0]
-        assert run(tf.gradients([first, second], x)[0]).tolist() == [101.0, 101.0]
+        assert run_initialized(tf.gradients(first, x)[0]).tolist() == [1.0, 1.0]
+        assert run_initialized(tf.gradients([first, second], x)[0]).tolist() == [101.0, 101.0]
 
 
 def test_mistakes_are_named():
@@ -69,7 +60,11 @@ def test_variables_that_the_function_makes():
     with tf.Graph().as_default():
         x = tf.constant(2.0)
         y = scaled(x)
-        assert run([y, *tf.gradients(y, [x, *tf.global_variables()])]) == [12.0, 7.0, 5.0]
+        assert run_initialized([y, *tf.gradients(y, [x, *tf.global_variables()])]) == [
+            12.0,
+            7.0,
+            5.0,
+        ]
 
 
 def test_a_gradient_that_takes_no_variables():
@@ -86,7 +81,7 @@ def test_a_gradient_that_takes_no_variables():
             scaled(tf.constant(1.0))
         outside = tf.Variable(2.0)
         x = tf.constant(1.0)
-        assert run(tf.gradients(uses(x), x)) == [4.0]
+        assert run_initialized(tf.gradients(uses(x), x)) == [4.0]
 
 
 def test_a_recomputed_block_has_its_gradients_and_its_variables_once() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run
 
 BOXES = np.array(
     [
@@ -24,27 +24,19 @@ BOXES = np.array(
 SCORES = np.array([0.9, 0.75, 0.6, 0.95, 0.5, 0.3], np.float32)
 
 
-@pytest.fixture(autouse=True)
-def _own_graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
-
-
-def _run(tensors: Any) -> Any:
-    with tf.Session() as session:
-        return session.run(tensors)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_scores_fall_with_each_overlap_and_what_overlaps_more_goes() -> None:
     # 0 and 1 overlap by 0.8182: the second of the pair falls to 0.75 * exp(-0.8182**2).
-    indices, scores = _run(
+    indices, scores = run(
         tf.image.non_max_suppression_with_scores(BOXES, SCORES, 6, 0.9, 0.0, soft_nms_sigma=0.5)
     )
     assert indices.tolist() == [3, 0, 1, 5, 4, 2]
     fallen = np.exp(-((0.9 / 1.1) ** 2))
     np.testing.assert_allclose(scores[:3], [0.95, 0.9, 0.75 * fallen], rtol=1e-5)
     np.testing.assert_allclose(scores[4], 0.5 * fallen, rtol=1e-5)
-    indices, scores = _run(
+    indices, scores = run(
         tf.image.non_max_suppression_with_scores(BOXES, SCORES, 6, 0.5, 0.0, soft_nms_sigma=0.5)
     )
     assert indices.tolist() == [3, 0, 5]
@@ -61,7 +53,7 @@ def test_padded_to_the_size_that_was_asked_for() -> None:
         pad_to_max_output_size=True,
     )
     assert indices.shape == scores.shape == [5]
-    values = _run([indices, scores, count])
+    values = run([indices, scores, count])
     assert values[0].tolist() == [3, 0, 5, 0, 0]
     assert values[2] == 3
 
@@ -72,7 +64,7 @@ def test_each_class_has_its_own_and_images_the_best_of_all() -> None:
     made = tf.image.combined_non_max_suppression(boxes, scores, 2, 5)
     assert made.nmsed_boxes.shape == [1, 5, 4]
     assert made.valid_detections.shape == [1]
-    values = _run(list(made))
+    values = run(list(made))
     np.testing.assert_allclose(values[1], [[0.95, 0.95, 0.9, 0.9, 0]])
     assert values[2].tolist() == [[0, 1, 0, 1, 0]]
     assert values[3].tolist() == [4]
@@ -81,7 +73,7 @@ def test_each_class_has_its_own_and_images_the_best_of_all() -> None:
         boxes, scores, 2, 5, pad_per_class=True, clip_boxes=False
     )
     assert padded.nmsed_scores.shape == [1, 4]
-    np.testing.assert_allclose(_run(padded.nmsed_boxes)[0, 3], [0, 1, 0.01, 1.01])
+    np.testing.assert_allclose(run(padded.nmsed_boxes)[0, 3], [0, 1, 0.01, 1.01])
 
 
 @pytest.mark.parametrize(
@@ -110,4 +102,4 @@ def test_each_class_has_its_own_and_images_the_best_of_all() -> None:
 )
 def test_what_does_not_fit_is_refused(make: Any, words: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=words):
-        _run(make())
+        run(make())

@@ -11,11 +11,7 @@ import pytest
 import dataflow as tf
 from dataflow.kernels.logging_ops import summarize_value
 
-
-@pytest.fixture(autouse=True)
-def fresh_graph() -> Any:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 # Recorded from tf.Print of tensorflow.compat.v1 2.15.

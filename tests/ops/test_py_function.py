@@ -6,17 +6,9 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
-
-
-def run(fetches, feeds=None):
-    with tf.Session() as sess:
-        return sess.run(fetches, feeds)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_ops_inside() -> None:

@@ -15,10 +15,7 @@ import dataflow as tf
 WAIT_SECONDS = 20
 
 
-@pytest.fixture(autouse=True)
-def fresh_graph() -> Any:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 class Background:

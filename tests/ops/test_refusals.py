@@ -7,17 +7,9 @@ import pytest
 
 import dataflow as tf
 from dataflow.python.framework import tensor_util
+from tests.running import run
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as graph:
-        yield graph
-
-
-def run(fetch):
-    with tf.Session() as sess:
-        return sess.run(fetch)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_texts_keep_zeros_at_their_end():

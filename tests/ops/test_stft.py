@@ -6,17 +6,9 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run
 
-
-def run(tensor):
-    with tf.Session() as session:
-        return session.run(tensor)
-
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_frames_start_every_step():

@@ -15,11 +15,7 @@ from dataflow.kernels.accumulator import Accumulator
 from dataflow.ops.barrier import Barrier
 from dataflow.ops.map_staging_area import MapStagingArea
 
-
-@pytest.fixture(autouse=True)
-def fresh_graph() -> Any:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def in_threads(count: int, function: Any) -> None:

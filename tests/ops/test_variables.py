@@ -7,11 +7,7 @@ import pytest
 
 import dataflow as tf
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_nodes_of_a_variable() -> None:

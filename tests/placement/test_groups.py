@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,7 @@ import dataflow as tf
 from dataflow.placement.groups import Groups, join_colocated, reference_inputs
 from dataflow.placement.placer import place
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def joined(graph: Any, *tensors: Any) -> bool:

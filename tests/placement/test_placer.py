@@ -7,11 +7,7 @@ import pytest
 import dataflow as tf
 from dataflow.placement import placer
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.mark.parametrize(

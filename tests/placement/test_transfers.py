@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,10 +15,7 @@ GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 GPU_1 = "/job:localhost/replica:0/task:0/device:GPU:1"
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def placed(fetches: list[Any], on: dict[Any, str], feeds: Any = (), **places: Any) -> Placed:

@@ -18,10 +18,7 @@ def quiet(options: dict[str, Any]) -> Any:
     return Builder(options).with_empty_output()
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def network() -> tuple[Any, Any]:

@@ -11,11 +11,7 @@ import pytest
 
 import dataflow as tf
 
-
-@pytest.fixture(autouse=True)
-def own_graph() -> object:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def values(fetches: Any, before: Any = ()) -> Any:

@@ -25,11 +25,7 @@ from dataflow.python.framework.composite_tensor import (
 from dataflow.python.tracked_structures import NoDependency
 from dataflow.python.util.lazy_loader import LazyLoader
 
-
-@pytest.fixture(autouse=True)
-def fresh() -> Any:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_a_lazy_module_is_loaded_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

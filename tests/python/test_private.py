@@ -10,18 +10,9 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run_initialized
 
-
-@pytest.fixture(autouse=True)
-def own_graph() -> object:
-    with tf.Graph().as_default():
-        yield
-
-
-def values(fetches: object, feeds: object = None) -> object:
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(fetches, feeds)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_ops_by_their_names_in_generated_modules() -> None:
@@ -32,8 +23,8 @@ def test_ops_by_their_names_in_generated_modules() -> None:
     v = tf.Variable([1.0, 2.0])
     with tf.control_dependencies([training_ops.apply_gradient_descent(v, 0.5, [2.0, 2.0])]):
         result = tf.identity(v)
-    assert values(result).tolist() == [0.0, 1.0]
-    assert values(gen_math_ops.mat_mul([[1.0]], [[2.0]], False, True)).tolist() == [[2.0]]
+    assert run_initialized(result).tolist() == [0.0, 1.0]
+    assert run_initialized(gen_math_ops.mat_mul([[1.0]], [[2.0]], False, True)).tolist() == [[2.0]]
     assert callable(io_ops.restore_v2) and callable(gen_nn_ops.conv2d)
     with pytest.raises(AttributeError, match="no_such_op"):
         gen_math_ops.no_such_op
@@ -51,7 +42,7 @@ def test_a_function_with_a_gradient_of_its_own() -> None:
 
     x, y = tf.constant(1.6), tf.constant(0.0)
     result = first(x, y)
-    assert values([result, tf.gradients(result, [x])[0]]) == [2.0, 7.0]
+    assert run_initialized([result, tf.gradients(result, [x])[0]]) == [2.0, 7.0]
     assert tf.gradients(result, [y]) == [None]
     with pytest.raises(ValueError, match="first takes 2 arguments, got 1"):
         first(x)
@@ -60,7 +51,7 @@ def test_a_function_with_a_gradient_of_its_own() -> None:
     def plain(x: object) -> object:
         return 2 * x
 
-    assert values(plain(x)) == pytest.approx(3.2) and plain(x).op.name.startswith("Twice")
+    assert run_initialized(plain(x)) == pytest.approx(3.2) and plain(x).op.name.startswith("Twice")
 
 
 def test_gradient_function_of_a_defun_is_another() -> None:
@@ -78,7 +69,7 @@ def test_gradient_function_of_a_defun_is_another() -> None:
 
     x = tf.constant([3.0, 4.0])
     assert square(x).shape.as_list() == [2]
-    assert values(tf.gradients(square(x), [x])[0]).tolist() == [15.0, 20.0]
+    assert run_initialized(tf.gradients(square(x), [x])[0]).tolist() == [15.0, 20.0]
 
 
 def test_case_is_decided_where_predicates_are_known() -> None:
@@ -91,7 +82,7 @@ def test_case_is_decided_where_predicates_are_known() -> None:
     later = case(
         [(fed, lambda: tf.constant(1)), (True, lambda: tf.constant(2)), (fed, lambda: 1 / 0)]
     )
-    assert values(later) == 2 and values(later, {fed: True}) == 1
+    assert run_initialized(later) == 2 and run_initialized(later, {fed: True}) == 1
     assert smart_cond.smart_constant_value(tf.constant(True)) is True
     assert smart_cond.smart_constant_value(fed) is None
     with pytest.raises(TypeError, match="pred"):
@@ -116,7 +107,7 @@ def test_classes_of_ones_own_are_fetched_and_fed() -> None:
 
     register()
     pair = Pair(tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, []))
-    assert values(pair, {pair: 4}) == ("pair", 4, 5)
+    assert run_initialized(pair, {pair: 4}) == ("pair", 4, 5)
     with pytest.raises(ValueError, match="already been registered"):
         register()
 

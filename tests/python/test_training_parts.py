@@ -30,11 +30,7 @@ from dataflow.contrib.testing import (
     to_summary_proto,
 )
 
-
-@pytest.fixture(autouse=True)
-def own_graph() -> object:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_modes_have_keras_and_estimators_names():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,6 @@ from dataflow.runtime.plan import Plan
 
 #: So many elements are worth a kernel of their own.
 ENOUGH = [128, 256]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as g:
-        yield g
 
 
 def types(fetches: Any, feeds: list[Any] | None = None, arguments: Any = None) -> list[str]:

@@ -77,6 +77,13 @@ def test_other_truth_values_decide_nothing() -> None:
     assert found(z, [q, y, number, many]) == []
 
 
+def test_a_number_made_of_a_truth_value_is_not_followed() -> None:
+    """A plan could be made for it, but nothing would know what the number is."""
+    p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [])
+    y = tf.cond(tf.cast(p, tf.float32) > 0.5, lambda: x, lambda: -x)
+    assert found(y, [p, x]) == []
+
+
 def test_what_a_fed_value_hides_decides_nothing() -> None:
     p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [])
     other = tf.logical_not(p)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,6 @@ from tests.rewrites.rewritten import rewritten, types
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 M = np.arange(12, dtype=np.float32).reshape(3, 4)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
 
 
 def run(build: Callable[[Any], Any], value: np.ndarray) -> list[str]:

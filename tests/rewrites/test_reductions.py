@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,6 @@ from dataflow.rewrites import fusion
 from dataflow.rewrites.working_graph import WorkingGraph
 
 X = np.random.default_rng(0).normal(size=(512, 256)).astype(np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
 
 
 def fused(build: Callable[[Any], Any], also: Callable[[Any], Any] | None = None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,12 +9,6 @@ import pytest
 import dataflow as tf
 from dataflow.rewrites.rules import forget_rule, rewrite
 from tests.rewrites.rewritten import rewritten, types
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
 
 
 def run(y: Any, x: Any, rules: list[Any]) -> tuple[list[str], Any, list[str]]:

@@ -5,7 +5,7 @@ Sizes: n rows and m columns of x [n, m, 3]; k elements of indices. ``?`` is a si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,12 +23,6 @@ from dataflow.rewrites.symbolic_shapes import (
 )
 
 Given = SimpleNamespace
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
 
 
 def given() -> Given:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,6 @@ from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 from tests.rewrites.rewritten import rewritten, types
 
 START = np.linspace(0.1, 1, 90 * 400, dtype=np.float32).reshape(90, 400)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
 
 
 def always(fetches: Any, feeds: Any = None) -> list[Any]:

@@ -13,10 +13,7 @@ X = np.random.RandomState(0).randn(3, 5, 4).astype(np.float32)
 LENGTHS = [5, 2, 0]
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def sigmoid(x: Any) -> Any:

@@ -14,13 +14,7 @@ from dataflow.introspect import explain
 RUNS = 5  # the plan is rewritten in between
 WAIT_SECONDS = 30
 
-pytestmark = pytest.mark.threads
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = [pytest.mark.threads, pytest.mark.usefixtures("graph")]
 
 
 def in_time(function: Any) -> Any:

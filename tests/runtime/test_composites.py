@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
-
-
-def run(fetch: Any, feeds: Any = None) -> Any:
-    with tf.Session() as session:
-        return session.run(fetch, feeds)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 SPARSE = tf.SparseTensorValue([[0, 1], [1, 0]], [3.0, 4.0], [2, 3])

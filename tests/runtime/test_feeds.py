@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,7 @@ import pytest
 import dataflow as tf
 from dataflow.runtime.feeds import make_feed_converter
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def run(fetch: Any, feeds: Any) -> Any:

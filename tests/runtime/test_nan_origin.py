@@ -16,11 +16,7 @@ from dataflow.runtime.codegen import DEAD
 from dataflow.runtime.nan_origin import NonFiniteOrigin, NonFiniteWarning
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def watched(session: Any, *arguments: Any) -> tuple[Any, list[NonFiniteWarning]]:

@@ -19,10 +19,7 @@ from tests.samples.base import Sample
 A = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 class Memory:

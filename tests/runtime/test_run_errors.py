@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,7 @@ import pytest
 import dataflow as tf
 from dataflow.runtime import run_errors
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> Any:

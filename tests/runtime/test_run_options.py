@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,7 @@ from dataflow.kernels.xp import pretend_gpus
 FULL = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def traced(fetches: Any, feeds: Any = None, config: Any = None) -> dict[str, Any]:

@@ -13,11 +13,7 @@ import pytest
 import dataflow as tf
 from dataflow.kernels.xp import pretend_gpus
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_a_fed_value_without_its_batch_dimension_is_refused_with_advice() -> None:

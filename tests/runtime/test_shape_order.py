@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -14,11 +12,7 @@ from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.shape_order import shapes_first
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def _order(*fetches: tf.Tensor) -> list[str]:

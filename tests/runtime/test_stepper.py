@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -13,11 +11,7 @@ from dataflow.runtime.codegen import DEAD
 from dataflow.runtime.stepper import record
 from dataflow.runtime.value_sample import ValueSample, not_finite, sample_of
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_handles_have_no_value_to_show() -> None:

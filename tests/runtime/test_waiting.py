@@ -20,10 +20,7 @@ RUNS = 5  # the plan is rewritten in between
 WAIT_SECONDS = 30
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def in_time(function: Any) -> Any:

@@ -8,11 +8,7 @@ import pytest
 import dataflow as tf
 from dataflow.formats.event_files import read_events
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def run(tensor):

@@ -7,11 +7,7 @@ import pytest
 import dataflow as tf
 from dataflow.contrib.training import GreedyLoadBalancingStrategy, byte_size_load_fn
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_variables_take_turns_and_the_rest_goes_to_the_worker():

@@ -15,10 +15,7 @@ from dataflow.python.dataset_serialization_tests import DatasetSerializationTest
 Dataset = tf.data.Dataset
 
 
-@pytest.fixture(autouse=True)
-def _own_graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        yield
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.fixture

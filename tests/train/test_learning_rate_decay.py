@@ -9,11 +9,7 @@ import pytest
 
 import dataflow as tf
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 STEPS = [0, 1, 4, 5, 9, 10, 25]

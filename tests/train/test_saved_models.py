@@ -9,11 +9,7 @@ import pytest
 import dataflow as tf
 from dataflow.train import saved_models
 
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def write(folder):

@@ -18,10 +18,7 @@ from dataflow.kernels import checkpoint
 THEIRS = Path(__file__).parents[1] / "formats" / "tensorflow_files"
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def model(value: float = 1.0):

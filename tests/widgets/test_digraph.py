@@ -13,11 +13,7 @@ import dataflow as tf
 from dataflow_widgets import to_graphviz
 from tests.widgets import graphs
 
-
-@pytest.fixture(autouse=True)
-def graph() -> object:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def _lesson() -> tuple[tf.Tensor, tf.Tensor]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,11 +13,7 @@ from dataflow.introspect import rewrite_times
 from dataflow_widgets import RewritePlayer
 from dataflow_widgets.display import mimebundle
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as g:
-        yield g
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def explained() -> Any:

@@ -322,6 +322,7 @@ def test_all_members_are_told_who_they_are(here):
         assert answer.head["rank"] == rank and answer.head["source"] == 0
         assert answer.head["members"] == [[OTHER, "node"], [THIRD, "node"]]
         assert answer.head["common"] is None  # they hold no memory
+    assert not here._chosen  # kept until the last one is told
 
 
 def test_the_source_is_a_rank(here):

@@ -6,21 +6,13 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run_initialized
 
 layers = tf.contrib.layers
 ones = tf.ones_initializer()
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
-
-
-def run(tensor, feed=None):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(tensor, feed)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +32,7 @@ def test_sums_over_the_window_where_all_weights_are_one(function, shape, kernel)
     assert biases.op.name == "Conv/biases" and biases.shape.as_list() == [4]
     assert outputs.op.name == "Conv/Relu"
     expected = 3.0 ** (len(shape) - 2) * 3  # window times channels
-    np.testing.assert_allclose(run(outputs), expected)
+    np.testing.assert_allclose(run_initialized(outputs), expected)
 
 
 def test_rank_is_checked() -> None:
@@ -57,7 +49,7 @@ def test_transposed_convolution_of_volumes_doubles_them() -> None:
     outputs = layers.conv3d_transpose(volumes, 1, 2, stride=2, weights_initializer=ones)
     assert outputs.shape.as_list() == [None, 6, 6, 6, 1]
     assert outputs.op.name == "Conv3d_transpose/Relu"
-    np.testing.assert_allclose(run(outputs, {volumes: np.ones([1, 3, 3, 3, 2])}), 2.0)
+    np.testing.assert_allclose(run_initialized(outputs, {volumes: np.ones([1, 3, 3, 3, 2])}), 2.0)
     with pytest.raises(ValueError, match="NCDHW or NDHWC"):
         layers.conv3d_transpose(volumes, 1, 2, data_format="NHWC")
 
@@ -71,7 +63,7 @@ def test_one_kernel_for_every_channel() -> None:
         activation_fn=None,
         weights_initializer=tf.constant_initializer([-1.0, 1.0]),
     )
-    np.testing.assert_allclose(run(outputs), images[:, :, 1:] - images[:, :, :-1])
+    np.testing.assert_allclose(run_initialized(outputs), images[:, :, 1:] - images[:, :, :-1])
     assert [v.shape.as_list() for v in tf.trainable_variables()] == [[1, 2, 1, 1], [3]]
 
 

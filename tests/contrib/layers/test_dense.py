@@ -6,41 +6,35 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run_initialized
 
 layers = tf.contrib.layers
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
-
-
-def run(fetches, feed=None):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(fetches, feed)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_greatest_of_neighbors() -> None:
     x = tf.constant([[1.0, 5.0, 2.0, 4.0, 3.0, 0.0]])
-    np.testing.assert_array_equal(run(layers.maxout(x, 3)), [[5.0, 4.0, 3.0]])
+    np.testing.assert_array_equal(run_initialized(layers.maxout(x, 3)), [[5.0, 4.0, 3.0]])
     with pytest.raises(ValueError, match=r"number of features\(6\) is not a multiple"):
         layers.maxout(x, 4)
 
 
 def test_dense_to_sparse_leaves_the_end_token_out() -> None:
-    sparse = run(layers.dense_to_sparse(tf.constant([[3, 0, 7], [0, 0, 2]])))
+    sparse = run_initialized(layers.dense_to_sparse(tf.constant([[3, 0, 7], [0, 0, 2]])))
     np.testing.assert_array_equal(sparse.indices, [[0, 0], [0, 2], [1, 2]])
     np.testing.assert_array_equal(sparse.values, [3, 7, 2])
     np.testing.assert_array_equal(sparse.dense_shape, [2, 3])
-    assert run(layers.dense_to_sparse(tf.constant(["a", "-"]), "-")).values.tolist() == [b"a"]
+    assert run_initialized(
+        layers.dense_to_sparse(tf.constant(["a", "-"]), "-")
+    ).values.tolist() == [b"a"]
 
 
 def test_gradient_is_multiplied_and_the_value_is_not() -> None:
     x = tf.constant([2.0, 3.0])
     y = layers.scale_gradient(x, 0.25)
-    value, gradient = run([y, tf.gradients(y * y, x)[0]])
+    value, gradient = run_initialized([y, tf.gradients(y * y, x)[0]])
     np.testing.assert_array_equal(value, [2.0, 3.0])
     np.testing.assert_array_equal(gradient, [1.0, 1.5])
 

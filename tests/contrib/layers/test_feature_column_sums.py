@@ -8,10 +8,7 @@ import dataflow as tf
 layers = tf.contrib.layers
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def run(fetch):

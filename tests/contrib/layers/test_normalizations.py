@@ -8,26 +8,20 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.running import run_initialized
 
 layers = tf.contrib.layers
 IMAGES = np.random.RandomState(0).normal(3, 2, [4, 5, 6, 8]).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
-
-
-def run(fetches):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(fetches)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.mark.parametrize("close", [False, True])
 def test_groups_of_channels_have_mean_0_and_variance_1(close: bool) -> None:
-    out = run(layers.group_norm(tf.constant(IMAGES), groups=2, mean_close_to_zero=close))
+    out = run_initialized(
+        layers.group_norm(tf.constant(IMAGES), groups=2, mean_close_to_zero=close)
+    )
     grouped = out.reshape(4, 30, 2, 4)
     np.testing.assert_allclose(grouped.mean((1, 3)), 0.0, atol=1e-5)
     np.testing.assert_allclose(grouped.var((1, 3)), 1.0, rtol=1e-4)
@@ -39,7 +33,7 @@ def test_groups_with_channels_first_are_the_same() -> None:
     first = layers.group_norm(
         tf.constant(IMAGES.transpose(0, 3, 1, 2)), 4, channels_axis=-3, reduction_axes=(-2, -1)
     )
-    a, b = run([last, first])
+    a, b = run_initialized([last, first])
     np.testing.assert_allclose(a, b.transpose(0, 2, 3, 1), rtol=1e-4, atol=1e-5)
 
 
@@ -51,7 +45,7 @@ def test_group_errors() -> None:
 
 
 def test_each_channel_of_each_example_by_itself() -> None:
-    out, first = run(
+    out, first = run_initialized(
         [
             layers.instance_norm(tf.constant(IMAGES)),
             layers.instance_norm(tf.constant(IMAGES.transpose(0, 3, 1, 2)), data_format="NCHW"),
@@ -82,7 +76,7 @@ def test_batch_weights_count_examples_so_often() -> None:
     out = layers.batch_norm(tf.constant(rows), batch_weights=tf.constant([1.0, 2.0, 0.0]))
     often = rows[[0, 1, 1]]
     expected = (rows - often.mean(0)) / np.sqrt(often.var(0) + 0.001)
-    np.testing.assert_allclose(run(out), expected, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(run_initialized(out), expected, rtol=1e-3, atol=1e-4)
     with pytest.raises(ValueError, match="not currently supported for fused"):
         layers.batch_norm(tf.constant(rows), batch_weights=tf.constant([1.0] * 3), fused=True)
 

@@ -58,11 +58,7 @@ def residual_network(
                         if output_stride % 4:
                             raise ValueError("The output_stride needs to be a multiple of 4.")
                         output_stride //= 4
-                    # Where a unit normalizes before it convolves, nothing does after this convolution.
-                    bare = {"activation_fn": None, "normalizer_fn": None}
-                    with arg_scope([layers.conv2d], **bare if units_normalize_first else {}):
-                        net = resnet_utils.conv2d_same(net, 64, 7, stride=2, scope="conv1")
-                    net = layers.max_pool2d(net, [3, 3], stride=2, scope="pool1")
+                    net = _root_block(net, units_normalize_first)
                 net = resnet_utils.stack_blocks_dense(net, blocks, output_stride)
                 if units_normalize_first:
                     net = layers.batch_norm(net, activation_fn=activation.relu, scope="postnorm")
@@ -85,6 +81,14 @@ def residual_network(
     network.__name__ = network.__qualname__ = version
     network.default_image_size = 224  # type: ignore[attr-defined]
     return network
+
+
+def _root_block(net: Any, units_normalize_first: bool) -> Any:
+    # Where a unit normalizes before it convolves, nothing does after this convolution.
+    bare = {"activation_fn": None, "normalizer_fn": None}
+    with arg_scope([layers.conv2d], **bare if units_normalize_first else {}):
+        net = resnet_utils.conv2d_same(net, 64, 7, stride=2, scope="conv1")
+    return layers.max_pool2d(net, [3, 3], stride=2, scope="pool1")
 
 
 def block_of(bottleneck: Callable[..., Any], name: str) -> Callable[..., resnet_utils.Block]:
