@@ -299,7 +299,7 @@ BY_TYPE = {
     # What a picture of a learner's graph shows beside the model: initial values, files, settings.
     "introspect/node_links.py": "Assign PlaceholderWithDefault ReadVariableOp Reshape Shape",
     "introspect/node_roles.py": "Assign IdentityN MakeIterator",
-    "linear_operators/linear_operator.py": "ReadVariableOp",  # whose value a parameter is
+    "linear_operators/operator_properties.py": "ReadVariableOp",  # whose value a parameter is
     "rewrites/symbolic_shapes.py": "Add AddV2 FusedBatchNormGradV3 FusedBatchNormV3 Maximum Minimum Mul RealDiv "
     "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits Sub",
 }
