@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.placement.groups import Groups, join_colocated, reference_inputs
+from dataflow.placement.groups import (
+    Groups,
+    changes_a_variable,
+    join_colocated,
+    reference_inputs,
+)
 from dataflow.placement.placer import place
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -42,6 +47,16 @@ def test_inputs_through_which_a_variable_or_a_resource_is_changed() -> None:
     assert reference_inputs(several.op) == []
     with_handles = tf.raw_ops.IdentityN(input=[tf.constant(1.0), queue.queue_ref])[0]
     assert reference_inputs(with_handles.op) == [queue.queue_ref]
+
+
+def test_nodes_that_change_a_variable() -> None:
+    v = tf.Variable([1.0, 2.0])
+    queue = tf.FIFOQueue(3, [tf.float32], shapes=[[]])
+    assert changes_a_variable(v.initializer)
+    assert changes_a_variable(tf.scatter_add(v, [0], [1.0]).op)
+    assert not changes_a_variable(queue.enqueue(1.0))
+    assert not changes_a_variable(tf.raw_ops.Pack(values=[v, v], axis=0).op)
+    assert not changes_a_variable(tf.identity(v.op.outputs[0]).op)
 
 
 def test_what_uses_a_queue_or_asks_for_a_node_is_with_it(graph: Any) -> None:

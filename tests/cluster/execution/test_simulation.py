@@ -26,6 +26,13 @@ def test_without_noise_the_times_can_be_computed_by_hand():
     assert run.gradients_dropped == 0
 
 
+@pytest.mark.parametrize("backups", [1, 3])
+def test_every_gradient_that_is_sent_is_used_or_dropped(backups):
+    run = simulate(4, backups, steps=30, seed=1)
+    assert run.gradients_used == 4 * 30
+    assert run.gradients_dropped == run.worker_steps.sum() - run.gradients_used > 0
+
+
 def test_stragglers_take_up_to_so_many_times_as_long():
     rng = np.random.default_rng(0)
     always = Latency(2.0, sigma=0.0, straggler_probability=1.0, straggler_factor=4.0)
