@@ -57,6 +57,7 @@ def unicode_transcode_kernel(
     replacement_char: int,
     replace_control_characters: bool,
 ) -> Any:
+    _check_replacement(replacement_char)
     target = output_encoding.lower()
     bad = {"replace": chr(replacement_char), "ignore": ""}.get(errors)
 
@@ -111,10 +112,16 @@ def _splits(rows: list[Any], dtype: DType) -> Any:
     return np.cumsum([0, *map(len, rows)]).astype(dtype.numpy)
 
 
+def _check_replacement(point: int) -> None:
+    if not 0 <= point <= 0x10FFFF:
+        raise ValueError(f"replacement_char out of unicode codepoint range: {point}")
+
+
 def _points_and_starts(
     x: Array, encoding: str, errors: str, replacement: int, controls: bool
 ) -> list[list[tuple[int, int]]]:
     """Of each string, the code points and the bytes at which they begin."""
+    _check_replacement(replacement)
     try:
         codec = codecs.lookup(encoding).name
     except LookupError:
@@ -146,6 +153,7 @@ def _points_and_starts(
 def unicode_encode_kernel(
     xp: Any, values: Any, splits: Any, *, output_encoding: str, errors: str, replacement_char: int
 ) -> Any:
+    _check_replacement(replacement_char)
     out = []
     for start, end in zip(splits[:-1].tolist(), splits[1:].tolist(), strict=True):
         text = []

@@ -19,6 +19,43 @@ def self_like(values: Any) -> RaggedTensor:
     return first
 
 
+def broadcast_operands(values: list[Any]) -> list[Any]:
+    """Operands of one shape: as they are where `flat_operands` takes them so, else each broadcast to that of all.
+
+    Raises `ValueError` for shapes that do not fit, `InvalidArgumentError` where that shows as the graph runs.
+    """
+    from dataflow.ops.ragged_broadcast import (
+        RaggedTensorDynamicShape,
+        broadcast_dynamic_shape,
+        broadcast_to,
+    )
+
+    values = [convert_to_ragged(v) if is_value(v) else v for v in values]
+    first = self_like(values)
+    if all(_fits(value, first) for value in values):
+        return values
+    values = [convert_to_ragged(v) for v in values]
+    shapes = [RaggedTensorDynamicShape.from_tensor(v) for v in values]
+    whole = shapes[0]
+    for other in shapes[1:]:
+        whole = broadcast_dynamic_shape(whole, other)
+    return [broadcast_to(v, whole) for v in values]
+
+
+def _fits(value: Any, first: RaggedTensor) -> bool:
+    """Whether an operand has the rows of ``first``, or is the same for all elements, or for those of a row."""
+    if isinstance(value, (int, float, complex, str, bytes)):
+        return True
+    rows = first.shape[0].value
+    if isinstance(value, RaggedTensor):
+        alike = value.ragged_rank == first.ragged_rank and value.shape.ndims == first.shape.ndims
+        return alike and first.shape[0].is_compatible_with(value.shape[0])
+    shape = convert_to_tensor(value).get_shape()
+    if shape.ndims == 2 and shape[1].value == 1 and first.ragged_rank == 1 and rows is not None:
+        return shape[0].value == rows and first.shape.ndims == 2
+    return shape.ndims == 0
+
+
 def flat_operands(values: list[Any]) -> list[Any]:
     """The innermost values of operands whose rows agree.
 

@@ -491,9 +491,10 @@ class RaggedTensor:
 
     def elementwise(self, op: OpDef, values: Any, attrs: dict[str, Any], name: str | None) -> Any:
         """``op`` of the operands' innermost values, with these rows."""
-        from dataflow.ops.ragged_operands import flat_operands, self_like
+        from dataflow.ops.ragged_operands import broadcast_operands, flat_operands, self_like
 
-        flat = flat_operands(list(values))
+        values = broadcast_operands(list(values))
+        flat = flat_operands(values)
         return self_like(values).with_flat_values(op.build(flat, attrs, name))
 
 
@@ -531,6 +532,9 @@ def convert_to_ragged(value: Any, dtype: Any = None, name: str | None = None) ->
     return convert_to_tensor(value, dtype, name)
 
 
+convert_to_tensor_or_ragged_tensor = convert_to_ragged
+
+
 def _no_tensor(
     value: TensorLike, dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
@@ -563,10 +567,11 @@ def _operator(name: str, unary: bool) -> Any:
         return lambda x: x.with_flat_values(getattr(x.flat_values, name)())
 
     def function(x: RaggedTensor, y: TensorLike) -> Any:
-        from dataflow.ops.ragged_operands import flat_operands
+        from dataflow.ops.ragged_operands import broadcast_operands, flat_operands, self_like
 
-        mine, other = flat_operands([x, y])
-        return x.with_flat_values(getattr(mine, name)(other))
+        values = broadcast_operands([x, y])
+        mine, other = flat_operands(values)
+        return self_like(values).with_flat_values(getattr(mine, name)(other))
 
     return function
 

@@ -13,7 +13,8 @@ from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.concat_split import stack
-from dataflow.ops.ragged_tensor import RaggedTensor
+from dataflow.ops.ragged_tensor import RaggedTensor, convert_to_ragged
+from dataflow.ops.ragged_value import is_value
 from dataflow.ops.reshape import reshape
 from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.string_split import string_split
@@ -145,6 +146,8 @@ def _decoded(
     op: Any, input: Any, encoding: str, errors: str, replacement: int, controls: bool
 ) -> list[Any]:
     """The outputs of an op that decodes, one more level of rows than ``input`` has."""
+    if is_value(input):
+        input = convert_to_ragged(input)
     if isinstance(input, RaggedTensor):
         parts = _decoded(op, input.values, encoding, errors, replacement, controls)
         return [input.with_values(part) for part in parts]

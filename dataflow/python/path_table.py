@@ -81,6 +81,7 @@ python.ops.ragged.{ragged_tensor ragged_tensor_value ragged_factory_ops ragged_o
 python.ops.ragged.{ragged_array_ops ragged_math_ops ragged_functional_ops} : ragged math tf
 python.ops.ragged.{ragged_concat_ops ragged_gather_ops ragged_batch_gather_ops} : ragged tf
 python.ops.ragged.{ragged_where_op ragged_tile_op ragged_squeeze_op ragged_map_ops} : ragged tf
+python.ops.ragged.ragged_tensor_shape : ops.ragged_broadcast
 python.ops.ragged.ragged_test_util : python.ragged_test_util
 python.ops.ragged.{ragged_conversion_ops} : ragged ops.ragged_tensor tf
 python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} : ragged tf

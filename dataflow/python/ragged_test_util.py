@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.ops.ragged_value import is_value
+from dataflow.ops.ragged_value import RaggedTensorValue, is_value
 from dataflow.test import TestCase
 
 __all__ = ["RaggedTensorTestCase"]
@@ -19,7 +19,7 @@ class RaggedTensorTestCase(TestCase):
 
     def eval_to_list(self, tensor: Any) -> Any:
         """The value of a tensor, ragged or not, as lists of lists."""
-        value = self._value(tensor)
+        value = tensor if isinstance(tensor, RaggedTensorValue) else self._value(tensor)
         return value.to_list() if is_value(value) else getattr(value, "tolist", lambda: value)()
 
     def assertRaggedEqual(self, a: Any, b: Any) -> None:

@@ -56,9 +56,9 @@ def test_what_is_refused_says_why(result: Any) -> None:
         rt = tf.ragged.constant([[1.0], [2.0, 3.0]])
         with pytest.raises(TypeError, match=r"to_tensor\(\), or apply .*map_flat_values"):
             tf.matmul(rt, rt)
-        with pytest.raises(ValueError, match="cannot be broadcast to a RaggedTensor"):
+        with pytest.raises(ValueError, match="Unable to broadcast the dimension 1"):
             _ = rt + tf.ones([2, 2])
-        with pytest.raises(ValueError, match="ragged ranks 1 and 2"):
+        with pytest.raises(ValueError, match="to a ragged one"):
             _ = rt + tf.ragged.constant([[[1.0]], []])
         fed = tf.ragged.placeholder(tf.float32, 1, [])
         with pytest.raises(
