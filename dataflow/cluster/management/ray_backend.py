@@ -54,6 +54,8 @@ MAX_OBJECT_STORE_BYTES = 300_000_000
 _HEAD_SECONDS = 1.0
 _HEAD_MISSES = 3
 _HEAD_GONE = "Ray's head is gone"
+#: How long a task that runs may take to hear of the others.
+_TELL_SECONDS = 120.0
 
 _lock = kept_ray.lock
 #: The circumstances in which this process started the Ray that it is connected to, if it did.
@@ -234,10 +236,21 @@ class RayBackend:
         return addresses_by_job(self.tasks)
 
     def tell_all(self, key: str) -> None:
-        """Give every task the addresses of all."""
+        """Give every task the addresses of all.
+
+        A task that is paused takes them when it goes on, and one that is restarting asks for them.
+        """
         jobs = self.jobs()
-        with contextlib.suppress(ray.exceptions.RayError):  # the watcher reports deaths
-            ray.get([task.actor.set_cluster.remote(jobs, key) for task in self.tasks], timeout=120)
+        told = {task.actor.set_cluster.remote(jobs, key): task for task in self.tasks}
+        deadline = time.monotonic() + _TELL_SECONDS
+        while time.monotonic() < deadline:
+            waits = [reference for reference, task in told.items() if task.state == "running"]
+            if not waits:
+                return
+            # The watcher reports deaths.
+            done, _ = ray.wait(waits, num_returns=len(waits), timeout=0.2)
+            for reference in done:
+                del told[reference]
 
     # Watching
 

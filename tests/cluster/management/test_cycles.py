@@ -44,20 +44,27 @@ ROUNDS = textwrap.dedent(
         return collections.Counter(thread.name for thread in threading.enumerate())
 
     # gRPC closes a connection to a process that has ended some time later.
-    def await_no_more_than(before):
+    def no_more_than(before):
         deadline = time.monotonic() + 60
-        while descriptors() - before[0] or threads() - before[1]:
-            if time.monotonic() > deadline:
-                return
+        while True:
+            found = descriptors(), threads()
+            if not (found[0] - before[0] or found[1] - before[1]) or time.monotonic() > deadline:
+                return found
             time.sleep(0.05)
 
-    def tell():
+    # On a busy machine the thread that reads a task's log may notice late that the task has ended.
+    def await_end_of_logs():
+        deadline = time.monotonic() + 60
+        while any(name.startswith("log ") for name in threads()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def tell(descriptors, threads):
         gc.collect()
         with open("/proc/self/statm") as file:
             pages = int(file.read().split()[1])
         print(json.dumps({
-            "descriptors": descriptors(),
-            "threads": threads(),
+            "descriptors": descriptors,
+            "threads": threads,
             "processes": descendants(os.getpid()),
             "shared": sorted(os.listdir("/dev/shm")),
             "mb": pages * os.sysconf("SC_PAGE_SIZE") / 1e6,
@@ -73,13 +80,15 @@ ROUNDS = textwrap.dedent(
                 session.run(w.initializer)
                 assert session.run(step)[0] == 1.0
         del cluster, session
+        await_end_of_logs()
+        found = descriptors(), threads()
         if number == 1:
-            second = descriptors(), threads()
+            second = found
         elif number > 1:
-            await_no_more_than(second)
-        tell()
+            found = no_more_than(second)
+        tell(*found)
     tf.cluster.shutdown()
-    tell()
+    tell(descriptors(), threads())
     """
 )
 
