@@ -294,6 +294,8 @@ class Training:
                     ):
                         self._number += 1  # after a resize: the data is divided again
                         self._num_workers = _count(self.cluster, "worker")
+                        for task in self.errors.keys() - set(self.cluster.tasks):
+                            del self.errors[task]
                     number = self._number
                 if self._connect_anew.is_set():
                     self._connect_anew.clear()
@@ -364,7 +366,8 @@ class Training:
             self.errors.pop(task, None)
             self.cluster.submit(task, work, options).result()
         except Exception as error:
-            if self._state == "running" and options["number"] == self._number:
+            goes_on = self._state == "running" and options["number"] == self._number
+            if goes_on and task in self.cluster.tasks:  # else it was removed
                 self.errors[task] = _in_a_line(error)
             self._next[task] = time.monotonic() + _AGAIN_SECONDS
             self._connect_anew.set()  # what a worker has lost, the owner's session may have, too

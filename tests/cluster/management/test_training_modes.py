@@ -36,6 +36,10 @@ class ThreadCluster:
         )  # fmt: skip
 
     @property
+    def tasks(self):
+        return [task.name for task in self.backend.tasks]
+
+    @property
     def targets(self):
         return {name: server.target for name, server in self.servers.servers.items()}
 
@@ -321,6 +325,27 @@ def test_a_worker_that_cannot_build_its_model_says_why(threads, eventually):
     finally:
         training.stop()
     eventually(lambda: not training._busy)
+
+
+def test_the_error_of_a_worker_that_was_removed_goes_with_it(eventually):
+    def broken(part, parts):
+        if parts > 1 and part == 1:
+            raise RuntimeError("no data for part 1")
+        return line(part, parts)
+
+    with tf.cluster.launch(ps=1, workers=2, logs=False, backend="threads") as cluster:
+        training = tf.cluster.Training(cluster, broken, steps_per_second=100)
+        training.start()
+        try:
+            eventually(lambda: list(training.errors) == ["/job:worker/task:1"])
+            cluster.resize(worker=1)
+            eventually(lambda: training.errors == {})
+            before = steps(training)
+            eventually(lambda: steps(training) > before + 5)
+            assert training.errors == {}
+        finally:
+            training.stop()
+        eventually(lambda: not training._busy)
 
 
 def test_steps_are_paced(monkeypatch):
