@@ -578,7 +578,9 @@ def builders() -> dict[str, Callable[[Any], Any]]:
         "MatrixSetDiag": lambda x: tf.matrix_set_diag(tf.tanh(x), x[:, 0]) * 2.0,
         "MatrixSetDiagV3": lambda x: tf.matrix_set_diag(tf.tanh(x), x[:, 0], k=2) * 2.0,
         "MatrixBandPart": lambda x: tf.matrix_band_part(tf.tanh(x), 1, 2) * 2.0,
-        "Cast": lambda x: tf.cast(tf.cast(tf.cast(x > 0.0, "int32"), "float64") + 0.5, "float32"),
+        "Cast": lambda x: tf.cast(
+            tf.cast(tf.cast(x > 0.0, "int32")[:, 1:3], "float64") + 0.5, "float32"
+        ),
         "Max": lambda x: tf.reduce_max(tf.tanh(x), 1, keepdims=True) * x,
         "Min": lambda x: tf.reduce_min(tf.tanh(x), [0, 1]) * x,
         "Prod": lambda x: tf.reduce_prod(tf.tanh(x), 0) * x,
@@ -589,10 +591,21 @@ def builders() -> dict[str, Callable[[Any], Any]]:
         "BatchToSpaceND": lambda x: (
             tf.batch_to_space_nd(tf.reshape(image(x), [4, 2, 2, 6]), [2, 2], [[1, 0], [0, 1]]) * 2.0
         ),
+        "SparseTensorDenseMatMul": lambda x: sparse_products(tf.tanh(x)),
         "GatherV2": lambda x: tf.gather(tf.tanh(x), [[3, 0], [1, 1]]) * 2.0,
         "SparseSoftmaxCrossEntropyWithLogits": lambda x: losses_of(tf.tanh(x), [5, 0, 2, 2]),
         "SoftmaxCrossEntropyWithLogits": lambda x: losses_of(tf.tanh(x), tf.nn.softmax(-x)),
     }
+
+
+def sparse_products(x: Any) -> Any:
+    """A sparse matrix times ``x``, times its transpose, and the gradient by its values and by ``x``."""
+    values = tf.constant(normal(5))
+    places = [[2, 0], [0, 3], [2, 1], [2, 0], [1, 3]]
+    sparse = tf.SparseTensor(places, values, [3, 4])
+    y = tf.sparse.sparse_dense_matmul(sparse, x)
+    turned = tf.sparse.sparse_dense_matmul(sparse, tf.transpose(y), adjoint_a=True, adjoint_b=True)
+    return turned * 2.0 + sum(map(tf.reduce_sum, tf.gradients(tf.tanh(turned), [values, x])))
 
 
 def losses_of(logits: Any, labels: Any) -> Any:
@@ -613,6 +626,35 @@ def test_cross_entropies_of_matrices_tall_and_wide(shape: tuple[int, int], dtype
     feed = {x: normal(*shape).astype(dtype), y: RANDOM.integers(0, shape[1], shape[0])}
     with tf.Session() as session:
         first, *others = run_until_lists(session, [by_number, by_shares], feed)
+    for other in others:
+        for a, b in zip(first, other, strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+def test_sparse_products_of_wide_rows_and_indices_out_of_range(recorders: list[Recorder]) -> None:
+    x, places = tf.placeholder(tf.float32, [7, 21]), tf.placeholder(tf.int64, [None, 2])
+    values = tf.constant(normal(40))
+    random = np.random.RandomState(0)
+    good = np.stack([random.randint(0, 9, 40), random.randint(0, 7, 40)], 1)
+    y = tf.sparse.sparse_dense_matmul(tf.SparseTensor(places, values, [9, 7]), x * 2.0) + 1.0
+    feed = {x: normal(7, 21), places: good}
+    with tf.Session() as session:
+        first, *others = run_until_lists(session, y, feed)
+        assert all(other.tobytes() == first.tobytes() for other in others)
+        assert "SparseTensorDenseMatMul" in {
+            r._lines[i].op.type for r in recorders for i, made in r._recorded.items() if made
+        }
+        for row, message in (([9, 0], "row index"), ([0, 7], "column index"), ([-1, 0], "row")):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                session.run(y, {**feed, places: np.concatenate([good[:-1], [row]])})
+
+
+def test_sums_of_many_columns_in_shares() -> None:
+    x = tf.placeholder(tf.float32, [None, 512])
+    y = tf.tanh(x * 2.0)
+    fetches = [tf.reduce_sum(y, 0), tf.reduce_sum(tf.reshape(y, [4, -1, 64]), [0, 1])]
+    with tf.Session() as session:
+        first, *others = run_until_lists(session, fetches, {x: normal(128, 512)})
     for other in others:
         for a, b in zip(first, other, strict=True):
             assert a.tobytes() == b.tobytes()

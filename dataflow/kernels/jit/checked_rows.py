@@ -18,6 +18,14 @@ PICK = (
 )
 TAKE = ("rows", "table_rows", "refused", "indices", "index_step", "table", "row_bytes", "out")
 
+#: ``step`` leads from one place of the sparse matrix to the next; its two numbers are ``row_at`` and ``column_at`` after it.
+MULTIPLY = (
+    *("places", "rows", "refused", "indices", "step", "row_at", "column_at", "values"),
+    *("columns", "matrix", "width", "out"),
+)
+#: Numbers of a row that are multiplied together.
+_LANES = 8
+
 
 @functools.cache
 def pick(char: str, index: str) -> int | None:
@@ -64,6 +72,59 @@ def take(index: str) -> int | None:
 
     _rows(w, _INDICES[index], f["indices"], f["index_step"], f["table_rows"], one)
     return compile_source(module(w), "take")[0]
+
+
+@functools.cache
+def multiply(char: str) -> int | None:
+    """The address of a function of `MULTIPLY`: ``out[row] += value * matrix[column]`` for the places of a sparse matrix,
+    one after the other; ``None`` for other types."""
+    if char not in _NUMBERS:
+        return None
+    kind = _NUMBERS[char]
+    number_bytes = 4 if char == "f" else 8
+    wide = f"<{_LANES} x {kind}>"
+    w = Writer("void @multiply(ptr %table)")
+    f = w.fields("%table", MULTIPLY)
+    row_bytes = w.op("mul", f["width"], number_bytes)
+    together = w.op("sub", f["width"], w.op("urem", f["width"], _LANES))
+
+    def one(place: str, row: str) -> None:
+        at = w.at(f["indices"], (place, f["step"]))
+        column = w.load("i64", w.pointer(w.op("add", at, f["column_at"])))
+        good, bad, after = w.name("met"), w.name("unmet"), w.name("done")
+        w.branch(w.compare("ult", column, f["columns"]), good, bad)
+        w.begin(bad)
+        w.store("i64", 1, w.pointer(f["refused"]))
+        w.jump(after)
+        w.begin(good)
+        value = w.load(kind, w.element(kind, w.pointer(f["values"]), place))
+        values = w.spread(_LANES, kind, value)
+        source, to = (
+            w.at(f[name], (i, row_bytes)) for name, i in (("matrix", column), ("out", row))
+        )
+
+        def add(here: str, kind: str, value: str) -> None:
+            place = w.pointer(w.at(to, (here, number_bytes)))
+            x = w.load(kind, w.pointer(w.at(source, (here, number_bytes))), number_bytes)
+            product = w.put(f"fmul {kind} {value}, {x}")
+            total = w.put(f"fadd {kind} {w.load(kind, place, number_bytes)}, {product}")
+            w.store(kind, total, place, number_bytes)
+
+        def several(k: str, _: list[str]) -> tuple[int, list[str]]:
+            add(k, wide, values)
+            return _LANES, []
+
+        def single(k: str, _: list[str]) -> tuple[int, list[str]]:
+            add(k, kind, value)
+            return 1, []
+
+        w.carry(together, [], several)
+        w.carry(f["width"], [], single, together)
+        w.enter(after)
+
+    start = w.op("add", f["indices"], f["row_at"])
+    _rows(w, "i64", start, f["step"], f["rows"], one)
+    return compile_source(module(w), "multiply")[0]
 
 
 def _rows(

@@ -340,11 +340,22 @@ _MOST_SHARES, _LEAST_SHARE = 8, 1 << 16
 
 
 def rows_joined(rows: int, columns: int) -> int:
-    """How many rows of a contiguous matrix are treated as one, so that the inner loop is long."""
+    """How many rows of a contiguous matrix are treated as one, so that the inner loop is long and an addition does
+    not depend on the one before."""
     joined = 1
     while joined * columns < _WIDE_ROW and rows % (2 * joined) == 0:
         joined *= 2
     return joined
+
+
+def shares_of_rows(rows: int, columns: int) -> int:
+    """How many shares of the rows of a contiguous matrix have sums of their own, so that threads can compute them."""
+    joined, shares = rows_joined(rows, columns), 1
+    while shares < _MOST_SHARES and rows * columns // shares >= _LEAST_SHARE:
+        if rows // joined % (2 * shares):
+            break
+        shares *= 2
+    return shares
 
 
 def add_inner(x: Array, total: Any) -> None:
@@ -376,14 +387,7 @@ class ColumnSums:
         mapping = self._mappings.get(matrices[0].dtype.char)
         if mapping is None or rows * columns < SMALL_ELEMENTS:
             return None
-        # Several rows as one: otherwise each addition depends on the one before.
-        joined = rows_joined(rows, columns)
-        # Each share of the rows has a sum of its own, so threads can compute them.
-        shares = 1
-        while shares < _MOST_SHARES and rows * columns // shares >= _LEAST_SHARE:
-            if rows // joined % (2 * shares):
-                break
-            shares *= 2
+        joined, shares = rows_joined(rows, columns), shares_of_rows(rows, columns)
         shape = (shares, rows // joined // shares, joined * columns)
         wide = [m.reshape(shape) for m in matrices]
         operands = [*wide, *(np.tile(v, joined) for v in vectors)]

@@ -51,7 +51,13 @@ def _like(w: CallWriter, node: Node) -> None:
 @writes("Cast")
 def _cast(w: CallWriter, node: Node) -> None:
     only(node)
-    must(w.convert(node.inputs[0], node.results[0]))
+    x = node.inputs[0]
+    if x.flags.c_contiguous:
+        must(w.convert(x, node.results[0]))
+        return
+    packed = w.buffer(x.shape, x.dtype)
+    must(w.copy(x, packed) and w.convert(packed, node.results[0]))
+    w.release(packed)
 
 
 @writes("ConcatV2")

@@ -11,7 +11,7 @@ from dataflow.kernels.jit.call_list import CallWriter
 from dataflow.kernels.jit.call_writers.base import CannotWrite, Node, must, only, writes
 from dataflow.kernels.jit.call_writers.elementwise import add_up, loop, row_sums
 from dataflow.kernels.jit.expression import ROW_SUM
-from dataflow.kernels.jit.native_ufunc import Mapping, rows_joined
+from dataflow.kernels.jit.native_ufunc import Mapping, rows_joined, shares_of_rows
 from dataflow.kernels.jit.row_mapping import RowMapping
 
 
@@ -91,16 +91,19 @@ def _row_after_row(w: CallWriter, x: Array, axis: int, to: Array) -> None:
     if axis != x.ndim - 2 or not x.flags.c_contiguous:
         raise CannotWrite
     rows, channels = x.shape[-2:]
-    joined = rows_joined(rows, channels)
-    wide = x.reshape(-1, rows // joined, joined * channels)
+    joined, shares = rows_joined(rows, channels), shares_of_rows(rows, channels)
+    wide = x.reshape(-1, rows // joined // shares, joined * channels)
     sums = w.buffer((wide.shape[0], 1, wide.shape[2]), x.dtype)
     must(w.fill(sums, 0))
-    loop(w, Mapping, x.dtype.char, (), (0,), [wide], [sums], adds=True)
-    if joined == 1:
+    for i in range(shares if len(wide) == shares else 0):
+        loop(w, Mapping, x.dtype.char, (), (0,), [wide[i : i + 1]], [sums[i : i + 1]], adds=True)
+    if len(wide) != shares:
+        loop(w, Mapping, x.dtype.char, (), (0,), [wide], [sums], adds=True)
+    if joined * shares == 1:
         must(w.copy(sums.reshape(to.shape), to))
     else:
         must(w.fill(to, 0))
-        apart = sums.reshape(*to.shape[:-2], joined, channels)
+        apart = sums.reshape(*to.shape[:-2], shares * joined, channels)
         must(w.reduce(np.add, apart, apart.ndim - 2, to))
     w.release(sums)
 
