@@ -126,17 +126,17 @@ def _cblas(letter: str) -> Callable[..., None] | None:
 
 
 @functools.cache
-def product_functions(char: str) -> tuple[int, int] | None:
-    """The addresses of ``cblas_?gemm`` and ``cblas_?gemv`` with 64-bit sizes, or ``None``."""
+def product_functions(char: str) -> tuple[int, int, int] | None:
+    """The addresses of ``cblas_?gemm``, ``cblas_?gemv`` and ``cblas_?dot`` with 64-bit sizes, or ``None``."""
     letter = {"f": "s", "d": "d"}.get(char)
     found = []
-    for kind in ("gemm", "gemv"):
+    for kind in ("gemm", "gemv", "dot"):
         function = getattr(_library(), f"scipy_cblas_{letter}{kind}64_", None)
         if function is None:
             return None
         found.append(ctypes.cast(function, ctypes.c_void_p).value or 0)
-    matrix, vector = found
-    return matrix, vector
+    matrix, vector, numbers = found
+    return matrix, vector, numbers
 
 
 _LEFT, _UPPER, _LOWER, _WHOLE_DIAGONAL = 141, 121, 122, 131

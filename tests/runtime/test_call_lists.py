@@ -552,7 +552,12 @@ def builders() -> dict[str, Callable[[Any], Any]]:
             0
         ],
         "Softmax": lambda x: tf.nn.softmax(tf.tanh(x)),
-        "MatMul": lambda x: tf.matmul(tf.tanh(x), x, transpose_b=True),
+        "MatMul": lambda x: (
+            tf.matmul(x[:1], tf.transpose(x[1:2]))
+            + tf.matmul(x[:1], x[2:3], transpose_b=True)
+            + tf.matmul(x[:, 1:2], x[:, 2:3], transpose_a=True)
+            + tf.matmul(tf.tanh(x), x, transpose_b=True)
+        ),
         "BatchMatMulV2": lambda x: tf.matmul(tf.reshape(tf.tanh(x), [2, 2, 6]), tf.ones([2, 6, 3])),
         "Transpose": lambda x: tf.transpose(tf.tanh(x)) * 2.0,
         "BroadcastTo": lambda x: tf.broadcast_to(tf.tanh(x), [3, 4, 6]) * 2.0,
@@ -591,6 +596,7 @@ def builders() -> dict[str, Callable[[Any], Any]]:
         "BatchToSpaceND": lambda x: (
             tf.batch_to_space_nd(tf.reshape(image(x), [4, 2, 2, 6]), [2, 2], [[1, 0], [0, 1]]) * 2.0
         ),
+        "L2Loss": lambda x: tf.nn.l2_loss(tf.tanh(x)) * tf.nn.l2_loss(x[1]) + x,
         "SparseTensorDenseMatMul": lambda x: sparse_products(tf.tanh(x)),
         "GatherV2": lambda x: tf.gather(tf.tanh(x), [[3, 0], [1, 1]]) * 2.0,
         "SparseSoftmaxCrossEntropyWithLogits": lambda x: losses_of(tf.tanh(x), [5, 0, 2, 2]),

@@ -262,6 +262,8 @@ class CallWriter:
             )
             return True
         matrix, vector = (a, b[:, 0]) if columns == 1 else (b.T, a[0])
+        if rows == columns == 1 and steps > 1:
+            return self.dot(a[0], vector, out)
         if 1 in matrix.shape or vector.strides[0] % size:
             return False
         order = _order(matrix)
@@ -276,6 +278,18 @@ class CallWriter:
             *(ROW_MAJOR, transposed, m, n, one, At(matrix), length),
             *(At(vector), vector.strides[0] // size, zero, At(out), 1),
         )
+        return True
+
+    def dot(self, a: Array, b: Array, out: Array) -> bool:
+        """``out = a @ b`` for vectors of at least two numbers, as `numpy.dot` calls BLAS."""
+        functions = product_functions(a.dtype.char)
+        if functions is None or not (a.dtype == b.dtype == out.dtype) or a.size < 2:
+            return False
+        steps = [x.strides[0] // x.itemsize for x in (a, b)]
+        if any(x.strides[0] % x.itemsize for x in (a, b)) or min(steps) < 1:
+            return False
+        function = code().single_dot if a.dtype.char == "f" else code().double_dot
+        self.call(function, functions[2], a.size, At(a), steps[0], At(b), steps[1], At(out))
         return True
 
     # ---- the list

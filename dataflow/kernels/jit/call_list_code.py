@@ -34,20 +34,32 @@ class Code(NamedTuple):
     double_product: int
     single_vector: int
     double_vector: int
+    single_dot: int
+    double_dot: int
     run: Callable[[int, bytes], int]
 
 
 @functools.cache
 def code() -> Code:
     """The machine code. Raises `ImportError` where there is none."""
-    names = ("ufunc", "flat_ufunc", "product_f", "product_d", "vector_f", "vector_d", "run")
+    names = (
+        "ufunc",
+        "flat_ufunc",
+        "product_f",
+        "product_d",
+        "vector_f",
+        "vector_d",
+        "dot_f",
+        "dot_d",
+        "run",
+    )
     products = [_blas("product", char, 3, 3) for char in "fd"]
     vectors = [_blas("vector", char, 2, 2) for char in "fd"]
-    text = module(_ufunc(), _flat_ufunc(), *products, *vectors, _run())
+    text = module(_ufunc(), _flat_ufunc(), *products, *vectors, *map(_dot, "fd"), _run())
     found = compile_source(text, *names)
     # With the interpreter's lock, so that no other thread uses the list meanwhile.
     kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p)
-    return Code(*found[:6], kind(found[6]))  # type: ignore[call-arg, arg-type]
+    return Code(*found[:-1], kind(found[-1]))  # type: ignore[call-arg, arg-type]
 
 
 #: LLVM's types of numbers; a bool is 0 or 1.
@@ -164,6 +176,20 @@ def _blas(name: str, char: str, choices: int, sizes: int) -> Writer:
         (kind, w.load(kind, w.element("i64", "%table", 1 + i))) for i, kind in enumerate(kinds)
     ]
     w.call(w.load("ptr", "%table"), *values)
+    w.leave()
+    return w
+
+
+def _dot(char: str) -> Writer:
+    """The sum of products of two vectors by BLAS, whose arguments come before the address of the result."""
+    w = Writer(f"void @dot_{char}(ptr %table)")
+    element = "float" if char == "f" else "double"
+    kinds = ["i64", "ptr", "i64", "ptr", "i64"]
+    values = [
+        (kind, w.load(kind, w.element("i64", "%table", 1 + i))) for i, kind in enumerate(kinds)
+    ]
+    total = w.call(w.load("ptr", "%table"), *values, result=element)
+    w.store(element, total, w.load("ptr", w.element("i64", "%table", 1 + len(kinds))))
     w.leave()
     return w
 

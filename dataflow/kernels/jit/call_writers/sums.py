@@ -115,6 +115,17 @@ def products_with_ones(w: CallWriter, x: Array, to: Array) -> None:
         must(w.product(ones, x[index], to[index]))
 
 
+@writes("L2Loss")
+def _l2_loss(w: CallWriter, node: Node) -> None:
+    only(node)
+    x, total = node.inputs[0], node.results[0]
+    if not x.flags.c_contiguous:
+        raise CannotWrite
+    flat = x.reshape(-1)
+    must(w.dot(flat, flat, total))
+    must(w.ufunc(np.multiply, total, w.constant(total.dtype.type(0.5)), total))
+
+
 @writes("BiasAddGrad")
 def _bias_add_grad(w: CallWriter, node: Node) -> None:
     only(node, 3)
