@@ -42,12 +42,11 @@ def _sum_rows(x: Tensor) -> Tensor:
         return array_ops.reshape(mat_mul_op(x, ones), [-1])
 
 
-def _first_rows(values: Tensor, flat_ids: Tensor) -> tuple[Tensor, Tensor]:
-    """``values`` cut after as many rows as ``flat_ids`` has."""
-    assert values.dims is not None
-    rest = [0] * (len(values.dims) - 1)
+def _first_rows(values: Tensor, flat_ids: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """``values``, of this rank, cut after as many rows as ``flat_ids`` has."""
+    rest = [0] * (rank - 1)
     count = flat_ids.dims[0] if flat_ids.dims is not None else None
-    all_of = [-1] * len(values.dims)
+    all_of = [-1] * rank
     if count is not None:
         return slice_(values, [0, *rest], [count, *all_of[1:]]), slice_(
             values, [count, *rest], all_of
@@ -157,12 +156,12 @@ def _corrected_logits(
     rows = embedding_lookup(weights, every, partition_strategy=partition_strategy)
     if rows.dtype.base_dtype is not inputs.dtype.base_dtype:
         rows = cast(rows, inputs.dtype.base_dtype)
-    true_rows, sampled_rows = _first_rows(rows, flat)
+    true_rows, sampled_rows = _first_rows(rows, flat, 2)
     sampled_logits = mat_mul_op(inputs, sampled_rows, transpose_b=True)
     every_bias = embedding_lookup(biases, every, partition_strategy=partition_strategy)
     if every_bias.dtype.base_dtype is not inputs.dtype.base_dtype:
         every_bias = cast(every_bias, inputs.dtype.base_dtype)
-    true_bias, sampled_bias = _first_rows(every_bias, flat)
+    true_bias, sampled_bias = _first_rows(every_bias, flat, 1)
     true_logits = _true_logits(inputs, true_rows, num_true)
     true_logits = true_logits + array_ops.reshape(true_bias, [-1, num_true])
     sampled_logits = sampled_logits + sampled_bias

@@ -199,3 +199,18 @@ def test_rows_of_updates_have_the_shape_of_the_indices(name: str, use_resource: 
         session.run(variable.initializer)
         for value in (np.ones([2, 3]), 2.0):
             assert session.run(changed, {updates: value}).shape == (4, 3)
+
+
+@pytest.mark.parametrize("loss", [tf.nn.nce_loss, tf.nn.sampled_softmax_loss])
+def test_sampled_losses_of_weights_of_unknown_shape(loss: Any) -> None:
+    rng = np.random.default_rng(7)
+    weights, biases = rng.normal(size=[9, 3]).astype("f"), rng.normal(size=[9]).astype("f")
+    inputs, labels = rng.normal(size=[4, 3]).astype("f"), np.arange(4)[:, None]
+    sampled = tf.nn.learned_unigram_candidate_sampler(labels, 1, 5, True, 9, seed=1)
+    given = [weights, biases, labels, inputs]
+    places = [tf.placeholder(tf.as_dtype(v.dtype)) for v in given]
+    found = loss(*places, num_sampled=5, num_classes=9, sampled_values=sampled)
+    wanted = loss(*given, num_sampled=5, num_classes=9, sampled_values=sampled)
+    with tf.Session() as session:
+        a, b = session.run([found, wanted], dict(zip(places, given, strict=True)))
+    np.testing.assert_allclose(a, b, rtol=1e-5)
