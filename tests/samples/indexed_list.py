@@ -203,6 +203,7 @@ SAMPLES = [
         put_into,
         (X,),
         lambda x: np.stack([x[0] ** 2, x[1] ** 2, 3 * x[0], 0 * x[0], 3 * x[1]]),
+        oracle=False,  # 2.15 dies of an element that has no value
     ),
     Sample(
         "TensorListConcatLists",
