@@ -114,6 +114,12 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
         "() => document.querySelector('.df-cluster-panel').dataset.state === 'stopped'"
     )
     panel.locator(".df-cluster-notices", has_text="Launch starts a new one").wait_for()
+    # The training ended with it: nothing of it can be pressed, and that its tasks are gone is no failure.
+    training = panel.locator(".df-cluster-training")
+    training.get_by_text("ended with its cluster").wait_for()
+    assert not training.get_by_role("button", name="training").is_visible()
+    assert training.get_by_label("synchronous", exact=True).is_disabled()
+    assert "UnavailableError" not in training.inner_text()
     lab_page.assert_no_cell_failed()
 
 

@@ -68,3 +68,11 @@ test("what a rewrite saves: ops that compute, and the bytes of their values", ()
   const open = new RewriteHistory([{ ...node("x", "Neg"), outputs: [{ dtype: "float32", shape: "(?, 3)" }] }], [{ ...steps[0], removed: ["x"] }]);
   assert.ok(Number.isNaN(open.saves(1).size), "no bytes are claimed of what has no known size");
 });
+
+test("a player begins at the first step that changes something", () => {
+  assert.equal(history.first(), 1);
+  const idle = { ...steps[0], removed: [] };
+  assert.equal(new RewriteHistory(nodes, [idle, ...steps.slice(1)]).first(), 2);
+  assert.equal(new RewriteHistory(nodes, [idle]).first(), 1);
+  assert.equal(new RewriteHistory(nodes, []).first(), 0);
+});

@@ -255,7 +255,7 @@ class PanelView {
         this.boxes.set(key, box);
         this.trainings.append(box.element);
       }
-      box.update(training, state.pending.some((text) => text.startsWith("switching")));
+      box.update(training, state.pending.some((text) => text.startsWith("switching")), chosen.state === "stopped");
     }
   }
 

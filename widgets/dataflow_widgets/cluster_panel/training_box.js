@@ -26,8 +26,8 @@ export class TrainingBox {
     this.errors = h("div", { class: "df-cluster-errors", hidden: true });
     this.chart = new LossChart();
     this.stopper = button("Stop training", "Stop after this step; the variables stay", () => act({ do: this.running ? "stop training" : "start", training: this.id }), { class: "df-button df-small" });
-    const modes = h("fieldset", { class: "df-cluster-modes" }, h("legend", {}, "Mode"), training.modes.map((mode, i) => h("label", {}, this.radios[i], ` ${mode}`)), h("label", { class: "df-cluster-backups" }, "backups ", this.backups));
-    this.element = h("section", { class: "df-cluster-training", "aria-label": `training ${training.name}` }, h("div", { class: "df-cluster-parts" }, h("div", {}, h("div", { class: "df-cluster-training-line" }, h("h4", {}, `Training: ${training.name}`), this.stopper), h("div", { class: "df-cluster-training-line" }, this.text), modes, this.explain, this.errors), this.chart.element));
+    this.modes = h("fieldset", { class: "df-cluster-modes" }, h("legend", {}, "Mode"), training.modes.map((mode, i) => h("label", {}, this.radios[i], ` ${mode}`)), h("label", { class: "df-cluster-backups" }, "backups ", this.backups));
+    this.element = h("section", { class: "df-cluster-training", "aria-label": `training ${training.name}` }, h("div", { class: "df-cluster-parts" }, h("div", {}, h("div", { class: "df-cluster-training-line" }, h("h4", {}, `Training: ${training.name}`), this.stopper), h("div", { class: "df-cluster-training-line" }, this.text), this.modes, this.explain, this.errors), this.chart.element));
   }
 
   change(mode) {
@@ -36,13 +36,14 @@ export class TrainingBox {
     this.act({ do: "switch", training: this.id, mode, backups: Number(this.backups.value) || 1 });
   }
 
-  /** `isBusy`: a switch is under way, and the mode that was chosen stays marked. */
-  update(training, isBusy) {
+  /** `isBusy`: a switch is under way, and the mode that was chosen stays marked. `isOver`: its cluster was stopped, and it with that. */
+  update(training, isBusy, isOver = false) {
     this.id = training.id;
     this.running = training.state === "running";
     Object.assign(this.element.dataset, { mode: training.mode, state: training.state, step: training.global_step });
     const loss = training.loss === null ? "" : `, loss ${short(training.loss)}`;
-    const text = `${training.state}, global step ${training.global_step}${loss}, ${plural(training.workers.length, "worker")} at work`;
+    const text = isOver ? `ended with its cluster, global step ${training.global_step}${loss}` : `${training.state}, global step ${training.global_step}${loss}, ${plural(training.workers.length, "worker")} at work`;
+    this.modes.disabled = this.stopper.hidden = isOver;
     if (this.text.textContent !== text) this.text.textContent = text;
     const said = `${training.mode}: ${SAY[training.mode] ?? ""}`;
     if (this.explain.textContent !== said) this.explain.textContent = said;
@@ -53,7 +54,9 @@ export class TrainingBox {
     this.stopper.textContent = this.running ? "Stop training" : "Go on training";
     this.stopper.title = this.running ? "Stop after this step; the variables stay" : "Go on with the variables as they are";
     this.chart.paint(training.losses);
-    const errors = [...Object.entries(training.errors).map(([task, error]) => `${task}: ${error}`), ...(training.trouble ? [training.trouble] : [])].join("\n");
+    // That tasks are gone is what stopping a cluster does.
+    const failed = Object.entries(training.errors).filter(([, error]) => !(isOver && error.startsWith("UnavailableError")));
+    const errors = [...failed.map(([task, error]) => `${task}: ${error}`), ...(training.trouble ? [training.trouble] : [])].join("\n");
     this.errors.hidden = !errors;
     if (this.errors.textContent !== errors) this.errors.textContent = errors;
   }

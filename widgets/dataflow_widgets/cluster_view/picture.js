@@ -144,9 +144,12 @@ export class ClusterPicture {
       const size = 4.5 + Math.min(6, Math.log10(1 + dot.bytes) * 0.9);
       return s("g", { class: `df-cv-dot${dot.isHeld ? " df-cv-held" : ""}`, transform: `translate(${points[k].x.toFixed(1)} ${points[k].y.toFixed(1)})` }, s("circle", { r: size.toFixed(1) }));
     });
-    const texts = flying.slice(0, MOST_LABELS).map((dot) => fit(dot.text.replace(/ \([^()]*\)$/, ""), 190) + (dot.bytes ? `, ${bytes(dot.bytes)}` : ""));
-    const spots = labelPlaces(texts.map((_, k) => [points[k].x, points[k].y]), texts.map((text) => text.length * LETTER), [...this.scene.tasks, ...this.barrierBox, ...this.middleBox], this.scene);
-    const labels = texts.map((text, k) => spots[k] && s("text", { class: "df-cv-label", x: (points[k].x + spots[k][0]).toFixed(1), y: (points[k].y + spots[k][1]).toFixed(1) }, text));
+    // Of several on one way the first is named.
+    const ways = flying.map((dot) => `${dot.link} ${dot.from}`);
+    const named = [...flying.keys()].filter((k) => ways.indexOf(ways[k]) === k).slice(0, MOST_LABELS);
+    const texts = named.map((k) => fit(flying[k].text.replace(/ \([^()]*\)$/, ""), 190) + (flying[k].bytes ? `, ${bytes(flying[k].bytes)}` : ""));
+    const spots = labelPlaces(named.map((k) => [points[k].x, points[k].y]), texts.map((text) => text.length * LETTER), [...this.scene.tasks, ...this.barrierBox, ...this.middleBox], this.scene);
+    const labels = texts.map((text, i) => spots[i] && s("text", { class: "df-cv-label", x: (points[named[i]].x + spots[i][0]).toFixed(1), y: (points[named[i]].y + spots[i][1]).toFixed(1) }, text));
     this.dots.replaceChildren(...dots, ...labels.filter(Boolean));
   }
 

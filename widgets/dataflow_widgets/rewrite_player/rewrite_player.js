@@ -39,7 +39,7 @@ class RewriteView {
     Object.assign(this, { model, store, frame });
     this.keep = pictureKeeper(model, store, () => (this.columns[1].hidden ? this.panes[0] : this.panes[1]).drawing?.root);
     this.history = new RewriteHistory(store.graph.nodes, store.extra.steps);
-    this.position = Math.min(1, this.history.steps.length);
+    this.position = this.history.first();
     this.panes = ["before", "after"].map((side) => this.makePane(side));
     this.build();
     const endSizes = onResize(frame.body, () => this.arrange());

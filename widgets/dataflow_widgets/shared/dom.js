@@ -69,13 +69,16 @@ export function button(label, title, onclick, extra = {}) {
   return h("button", { type: "button", class: "df-button", title, "aria-label": name, onclick, ...QUIET, ...extra }, label);
 }
 
-/** Calls `then` in the frame after the size of an element has changed: what it changes itself is not for this frame. Returns what ends it. */
+/** Calls `then` in the frame after the size of an element has changed: what it changes itself is not for this frame. An element that
+ *  is hidden by then (for a moment, while JupyterLab changes its theme) keeps its drawing. Returns what ends it. */
 export function onResize(element, then) {
   if (typeof ResizeObserver === "undefined") return () => {};
   let frame = 0;
   const observer = new ResizeObserver(() => {
     cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(then);
+    frame = requestAnimationFrame(() => {
+      if (element.clientWidth) then();
+    });
   });
   observer.observe(element);
   return () => {

@@ -14,6 +14,12 @@ export class RewriteHistory {
     this.steps = steps;
   }
 
+  /** The first position that changes something, to begin at: pruning, where something is pruned. */
+  first() {
+    const at = this.steps.findIndex((step) => step.removed.length || step.put.length) + 1;
+    return at || Math.min(1, this.steps.length);
+  }
+
   /** The nodes by name at a position. */
   at(position) {
     const state = new Map(this.nodes.map((node) => [node.name, node]));
