@@ -17,6 +17,7 @@ from dataflow.graph.op_signature import Array, short_repr
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.tensor_proto import proto_to_array
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.indexed_slices import takes_slices
 from dataflow.shapes import Dims, Shape
@@ -98,6 +99,10 @@ def make_array(
     except NotImplementedError as e:
         raise TypeError(str(e)) from e
     if array.dtype == object:
+        if hasattr(
+            value, "tensor_shape"
+        ):  # a ``TensorProto``, say of a node's attribute: it says all itself
+            return proto_to_array(value), as_dtype(value.dtype)
         array = _object_array(value, array)
     if dtype is not None:
         dtype = dtype.base_dtype

@@ -476,3 +476,14 @@ def test_an_op_def_has_the_name_of_its_type() -> None:
     with tf.Graph().as_default():
         product = tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
     assert product.op.op_def.name == product.op.type == "MatMul"
+
+
+def test_a_tensor_proto_is_a_value_as_in_tensorflow():
+    """Converters of graphs hand on ``node.attr["value"].tensor``; it says its own dtype."""
+    block = tf.make_tensor_proto([2, 2], dtype=tf.int32)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.constant(block)).tolist() == [2, 2]
+        assert tf.constant(block, tf.float32).dtype == tf.int32
+        spread = tf.batch_to_space_nd(tf.ones([4, 1, 1, 1]), block, [[0, 0], [0, 0]])
+        assert sess.run(spread).shape == (1, 2, 2, 1)
+        assert sess.run(tf.convert_to_tensor(tf.make_tensor_proto(3.5)) + 1.0) == 4.5
