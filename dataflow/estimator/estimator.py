@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from dataflow import errors, logging
 from dataflow.data.dataset import Dataset
 from dataflow.estimator.arguments import (
@@ -25,6 +23,7 @@ from dataflow.estimator.arguments import (
     picked,
     rows_of,
 )
+from dataflow.estimator.input_results import split_result
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
 from dataflow.estimator.replicated import replicated_spec, scope_of, settings_for
 from dataflow.estimator.run_config import RunConfig, config_text
@@ -157,14 +156,7 @@ class Estimator:
             iterator = result.make_initializable_iterator()
             _graph().add_to_collection(GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
             result = iterator.get_next()
-        if isinstance(result, (tuple, list)):
-            if len(result) != 2:
-                raise ValueError(
-                    "input_fn should return (features, labels) as a tuple of length 2, or features "
-                    f"alone; it returned {len(result)} things."
-                )
-            return result[0], result[1]
-        return result, None
+        return split_result(result)
 
     def _call_model_fn(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
         given: dict[str, Any] = {}
@@ -192,6 +184,10 @@ class Estimator:
         ):
             set_random_seed(self._config.tf_random_seed)
             yield graph
+
+    def _create_and_assert_global_step(self, graph: Graph) -> Any:
+        """The step of a graph that is about to train, under TensorFlow's name: AdaNet's estimators call it."""
+        return create_global_step(graph)
 
     # ---- training -------------------------------------------------------------------------
 
@@ -234,7 +230,7 @@ class Estimator:
         strategy = config.train_distribute
         devices = device_function(config) if strategy is None else None
         with self._new_graph(devices) as graph, scope_of(strategy):
-            step = create_global_step(graph)
+            step = self._create_and_assert_global_step(graph)
             if strategy is None:
                 features, labels = self._features_and_labels(input_fn, ModeKeys.TRAIN)
                 spec = self._call_model_fn(features, labels, ModeKeys.TRAIN)
@@ -363,7 +359,7 @@ class Estimator:
             if steps is not None:
                 all_hooks.insert(0, _StopAfterRuns(steps))
             logging.info("Starting evaluation at %s", time.strftime("%Y-%m-%dT%H:%M:%SZ"))
-            self._run_all(spec.scaffold, checkpoint, all_hooks, updates)
+            self._run_all(_with_local_variables(spec.scaffold), checkpoint, all_hooks, updates)
             logging.info("Finished evaluation at %s", time.strftime("%Y-%m-%d-%H:%M:%S"))
             results = dict(final.final_ops_values)
         logging.info(
@@ -389,14 +385,16 @@ class Estimator:
                 session.run(op)
 
     def _write_summary(self, folder: str, results: dict[str, Any]) -> None:
-        from dataflow.formats.summary_protos import merge_summaries, scalar_summary
+        from dataflow.estimator.result_summaries import result_summary
+        from dataflow.formats.summary_protos import merge_summaries
         from dataflow.summary.file_writer import FileWriterCache
 
-        parts = [
-            scalar_summary(key, float(value))
+        found = [
+            result_summary(key, value)
             for key, value in results.items()
-            if key != GraphKeys.GLOBAL_STEP and np.ndim(value) == 0
+            if key != GraphKeys.GLOBAL_STEP
         ]
+        parts = [summary for summary in found if summary is not None]
         if parts:
             writer = FileWriterCache.get(folder)
             writer.add_summary(merge_summaries(parts), int(results[GraphKeys.GLOBAL_STEP]))
@@ -531,6 +529,14 @@ class _StopAfterRuns(SessionRunHook):
         self._left -= 1
         if self._left <= 0:
             run_context.request_stop()
+
+
+def _with_local_variables(scaffold: Scaffold | None) -> Scaffold | None:
+    """A scaffold whose own ``local_init_op`` starts the variables of metrics, too: they are newer than it."""
+    if scaffold is None or scaffold.local_init_op is None:
+        return scaffold
+    both = group(scaffold.local_init_op, Scaffold.default_local_init_op())
+    return Scaffold(local_init_op=both, copy_from_scaffold=scaffold)
 
 
 def _graph() -> Graph:

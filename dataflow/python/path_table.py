@@ -218,7 +218,7 @@ python.distribute.{central_storage_strategy parameter_server_strategy collective
 python.distribute.{reduce_util cross_device_ops} : distribute distribute.reduction
 python.distribute.values : distribute.values
 python.distribute.summary_op_util : python.private ops.summary
-python.estimator.util : python.util.function_utils
+python.estimator.util : estimator.input_results python.util.function_utils
 python.ops.signal.{dct_ops fft_ops mel_ops mfcc_ops} : signal
 python.ops.signal.util_ops : python.other_names
 python.ops.spectral_ops_test_util : python.random_number_tests
