@@ -102,7 +102,8 @@ def make_array(
         if hasattr(
             value, "tensor_shape"
         ):  # a ``TensorProto``, say of a node's attribute: it says all itself
-            return proto_to_array(value), as_dtype(value.dtype)
+            proto: Any = value
+            return proto_to_array(proto), as_dtype(proto.dtype)
         array = _object_array(value, array)
     if dtype is not None:
         dtype = dtype.base_dtype
