@@ -428,3 +428,11 @@ def test_an_unknown_shape_equals_none(case: Any) -> None:
     case.assertAllEqual(tf.TensorShape([2, None]), [2, None])
     with pytest.raises(AssertionError):
         case.assertAllEqual([2], tf.TensorShape(None))
+
+
+def test_gradients_of_rows_are_compared_as_a_whole() -> None:
+    with tf.Graph().as_default(), tf.Session():
+        tables = [tf.constant(np.ones((size, 2))) for size in (3, 2)]
+        rows = tf.nn.embedding_lookup(tables, [0, 3, 3])
+        error = tf.test.compute_gradient_error(tables, [[3, 2], [2, 2]], rows, [3, 2])
+        assert error < 1e-6

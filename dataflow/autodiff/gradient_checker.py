@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 
 
@@ -49,6 +50,7 @@ def compute_gradient(
     with default_graph().as_default():
         seed = placeholder(y.dtype.base_dtype, y_shape)
         (grad,) = gradients(y, x, seed)
+        grad = None if grad is None else convert_to_tensor(grad)  # rows alone count as a whole
     y_type = np.dtype(y.dtype.base_dtype.as_numpy_dtype)
     direction = np.zeros(y_shape, y_type)
     directions, moved_x = _as_reals(direction), _as_reals(start)

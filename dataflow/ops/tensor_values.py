@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow.graph.conversion import dense_types
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
@@ -21,5 +23,17 @@ def is_tensor(x: Any) -> bool:
 
 
 def constant_value(tensor: TensorLike, partial: bool = False) -> Any:
-    """`tf.get_static_value`: see `static_value`; what is no tensor is its own value."""
-    return static_value(tensor) if is_tensor(tensor) else tensor
+    """`tf.get_static_value`: see `static_value`; what is no tensor is its own value.
+
+    With ``partial`` a stack along the first axis is an array of objects: None for parts that are not known.
+    """
+    if not is_tensor(tensor):
+        return tensor
+    found = static_value(tensor)
+    if found is None and partial and tensor.op.type == "Pack" and not tensor.op.attrs["axis"]:
+        parts = [static_value(part) for part in tensor.op.inputs]
+        if any(part is not None for part in parts):
+            found = np.empty(len(parts), object)
+            for i, part in enumerate(parts):
+                found[i] = part
+    return found

@@ -18,7 +18,8 @@ from dataflow.ops.dilated_convolutions import convolution
 from dataflow.ops.lookup_tables import StaticHashTable as StaticHashTableV1
 from dataflow.ops.matmul import matmul as matmul_with_broadcast
 from dataflow.ops.replicas import state
-from dataflow.ops.shape import shape_of
+from dataflow.ops.shape import rank_op, shape_of
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.string_split import split as string_split_v2
 from dataflow.ops.tensor_values import constant_value
 from dataflow.ops.variable_scope import get_variable_scope, variable_scope
@@ -37,6 +38,7 @@ __all__ = [
     "collect",
     "is_broadcast_compatible",
     "matmul_with_broadcast",
+    "rank_internal",
     "read_variable_op",
     "register_session_run_conversion_functions",
     "resource_scatter_add",
@@ -80,6 +82,13 @@ def shape_internal(
 ) -> Tensor:
     """`tf.shape`; with ``optimize=False`` a node even where the shape is known."""
     return shape_of(input, name, out_type, optimize)
+
+
+def rank_internal(input: Any, name: str | None = None, optimize: bool = True) -> Tensor:
+    """`tf.rank`; with ``optimize=False`` a node even where the rank is known."""
+    if optimize or isinstance(input, SparseTensor):
+        return rank(input, name)
+    return rank_op(convert_to_tensor(input), name=name or "Rank")  # type: ignore[no-any-return]
 
 
 def _tensor_shape_tensor_conversion_function(

@@ -334,3 +334,25 @@ def test_a_summary_goes_into_collections_of_its_own_or_the_usual_ones() -> None:
     summary_op_util.collect(other, ["mine", "yours"], [tf.GraphKeys.SUMMARIES])
     found = [tf.get_collection(key) for key in (tf.GraphKeys.SUMMARIES, "mine", "yours")]
     assert found == [[one], [other], [other]]
+
+
+def test_values_of_parts_and_shapes_of_protos() -> None:
+    from dataflow.python.framework import tensor_util
+    from dataflow.python.ops import array_ops
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        stacked = tf.stack([tf.constant([1, 2]), tf.placeholder(tf.int32)])
+        assert tensor_util.constant_value(stacked) is None
+        known, unknown = tensor_util.constant_value(stacked, partial=True)
+        assert known.tolist() == [1, 2] and unknown is None
+        whole = tensor_util.constant_value(tf.stack([1, 2]), partial=True)
+        assert whole.tolist() == [1, 2]
+        node = array_ops.rank_internal(tf.zeros([2, 3]), optimize=False)
+        assert node.op.type == "Rank" and session.run(node) == 2
+        assert array_ops.rank_internal(tf.zeros([2, 3])).op.type == "Const"
+    proto = tensor_util.make_tensor_proto([1, 2, 3, 4], shape=[2, 2])
+    assert tensor_util.ShapeEquals(proto, (2, 2))
+    assert tensor_util.ShapeEquals(proto, tf.TensorShape([2, 2]).as_proto())
+    assert not tensor_util.ShapeEquals(proto, [4])
+    with pytest.raises(TypeError, match="TensorShapeProto"):
+        tensor_util.ShapeEquals(proto, 4)
