@@ -75,7 +75,9 @@ def are_places_of_all(places: Any, shape: tuple[int, ...]) -> bool:
 
     ``False`` for large arrays, too, for which finding out takes as long as using the coordinates.
     """
-    if places.ndim != 2 or places.shape[1] != len(shape) or places.dtype != np.int64:
+    if not shape or places.ndim != 2 or places.shape[1] != len(shape):
+        return False
+    if places.dtype != np.int64:
         return False
     length = len(places)
     if length > _SHORT or length != math.prod(shape) or type(places) is not np.ndarray:

@@ -17,6 +17,7 @@ from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.fills import zeros
 from dataflow.ops.gather_scatter import gather
+from dataflow.ops.identity import identity
 from dataflow.ops.reshape import reshape
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.shape import need_rank, shape
@@ -213,7 +214,13 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 
 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
-    """The same elements in a larger dense shape, or in the smallest one that holds them."""
+    """The same elements in a larger dense shape, or in the smallest one that holds them.
+
+    Raises `ValueError` for a smaller shape, or one of another rank; `InvalidArgumentError` where that shows as
+    the graph runs.
+    """
+    from dataflow.ops.assertions import assert_equal, assert_less_equal
+    from dataflow.ops.casts import cast
     from dataflow.ops.math import maximum, reduce_max
 
     sp = to_sparse(sp_input)
@@ -227,7 +234,10 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
             + 1
         )
         return SparseTensor(sp.indices, sp.values, smallest)
-    wanted = convert_to_tensor(new_shape, dtypes.int64)
+    wanted = cast(convert_to_tensor(new_shape), dtypes.int64)
+    ranks = [t.dims[0] for t in (sp.dense_shape, wanted) if t.dims]
+    if len(ranks) == 2 and None not in ranks and ranks[0] != ranks[1]:
+        raise ValueError(f"new_shape must have rank {ranks[0]}, got {ranks[1]}")
     old, new = static_value(sp.dense_shape), static_value(wanted)
     if old is not None and new is not None:
         if len(old) != len(new):
@@ -237,6 +247,13 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
                 f"new_shape {np.asarray(new).tolist()} must not be smaller than "
                 f"{np.asarray(old).tolist()}"
             )
+        return SparseTensor(sp.indices, sp.values, wanted)
+    graph = wanted.graph
+    same_rank = assert_equal(shape(wanted), shape(sp.dense_shape))
+    with graph.control_dependencies([same_rank]):
+        not_smaller = assert_less_equal(sp.dense_shape, wanted)
+    with graph.control_dependencies([not_smaller]):
+        wanted = identity(wanted)
     return SparseTensor(sp.indices, sp.values, wanted)
 
 
@@ -315,7 +332,12 @@ def sparse_merge(
         columns = [expand_dims(cast(sp.values, dtypes.int64), 1) for sp in id_list]
         first = id_list[0]
         indices = concat([first.indices[:, :-1], *columns], 1)
-        limits = [reshape(cast(convert_to_tensor(s), dtypes.int64), [1]) for s in sizes]
+        limits = [
+            reshape(cast(s, dtypes.int64), [1])
+            if isinstance(s, Tensor)
+            else convert_to_tensor([s], dtypes.int64)
+            for s in sizes
+        ]
         whole = concat([first.dense_shape[:-1], *limits], 0)
         result = SparseTensor(indices, values.values, whole)
         return result if already_sorted else sparse_reorder(result)

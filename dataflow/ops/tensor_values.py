@@ -30,6 +30,8 @@ def constant_value(tensor: TensorLike, partial: bool = False) -> Any:
     if not is_tensor(tensor):
         return tensor
     found = static_value(tensor)
+    if not isinstance(tensor, Tensor):
+        return found
     if found is None and partial and tensor.op.type == "Pack" and not tensor.op.attrs["axis"]:
         parts = [static_value(part) for part in tensor.op.inputs]
         if any(part is not None for part in parts):

@@ -88,7 +88,7 @@ def rank_internal(input: Any, name: str | None = None, optimize: bool = True) ->
     """`tf.rank`; with ``optimize=False`` a node even where the rank is known."""
     if optimize or isinstance(input, SparseTensor):
         return rank(input, name)
-    return rank_op(convert_to_tensor(input), name=name or "Rank")  # type: ignore[no-any-return]
+    return rank_op(convert_to_tensor(input), name=name)  # type: ignore[no-any-return]
 
 
 def _tensor_shape_tensor_conversion_function(

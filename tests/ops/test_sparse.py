@@ -265,3 +265,31 @@ def test_sizes_and_axes_that_are_tensors() -> None:
         assert wider.shape.as_list() == [1, 2, 2]
         with pytest.raises(ValueError, match="known when the graph is built"):
             tf.sparse.expand_dims(eye, size)
+
+
+def test_a_shape_that_is_fed_is_checked_as_it_runs() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        sp, wanted = tf.sparse.placeholder(tf.int32), tf.placeholder(tf.int32)
+        larger = tf.sparse.reset_shape(sp, wanted)
+        value = tf.SparseTensorValue([[0, 1]], [5], [2, 3])
+        found = session.run(larger, {sp: value, wanted: [2, 4]})
+        assert found.dense_shape.tolist() == [2, 4] and found.values.tolist() == [5]
+        for wrong in ([2, 2], [2, 3, 4]):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(larger, {sp: value, wanted: wrong})
+        with pytest.raises(ValueError, match="rank 2"):
+            tf.sparse.reset_shape(tf.sparse.placeholder(tf.int32, [None, None]), [1, 2, 3])
+
+
+def test_ids_have_the_size_of_the_vocabulary_where_other_sizes_are_not_known() -> None:
+    with tf.Graph().as_default():
+        sizes = tf.placeholder_with_default(tf.constant([2, 2], tf.int64), [2])
+        ids = tf.SparseTensor([[0, 0], [0, 1]], [1, 3], sizes)
+        merged = tf.sparse.merge(ids, tf.SparseTensor([[0, 0], [0, 1]], [0.4, 0.7], sizes), 5)
+        assert merged.get_shape().as_list() == [None, 5]
+
+
+def test_a_sparse_scalar_is_dense_as_a_scalar() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        total = tf.sparse.reduce_max_sparse(tf.SparseTensor([[0, 1], [1, 0]], [3, 7], [2, 2]))
+        assert session.run(tf.sparse.to_dense(total)) == 7
