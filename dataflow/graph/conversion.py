@@ -25,6 +25,14 @@ _pack: Callable[..., Tensor] | None = None
 _make_array: Callable[..., Any] | None = None
 
 
+class SymbolicInput(TypeError):
+    """Eager code was given ``tensor``, which is one of a graph and has no value."""
+
+    def __init__(self, message: str, tensor: Tensor) -> None:
+        super().__init__(message)
+        self.tensor = tensor
+
+
 class CompositeOperand(TypeError):
     """A value of several tensors (`RaggedTensor`, `SparseTensor`) where one tensor is needed.
 

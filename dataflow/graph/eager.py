@@ -17,6 +17,7 @@ import numpy as np
 
 from dataflow.graph import default_stacks, thread_scopes, tracebacks
 from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import SymbolicInput
 from dataflow.graph.eager_kinds import EagerOperation, Kind, is_handle, key_of, makes_lists
 from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph, outputs_of
@@ -70,10 +71,11 @@ def callable_of(graph: Graph, fetches: Any, feeds: list[Tensor]) -> Callable[...
     return _compile(graph, fetches, feeds)
 
 
-def _symbolic(op_def: OpDef, name: str, tensor: Tensor) -> TypeError:
-    return TypeError(
+def _symbolic(op_def: OpDef, name: str, tensor: Tensor) -> SymbolicInput:
+    return SymbolicInput(
         f"{op_def.type} {name!r}: the input {tensor.name!r} is a symbolic tensor of a graph, "
-        "and eager code runs on values. Do both within that graph, or run it in a session."
+        "and eager code runs on values. Do both within that graph, or run it in a session.",
+        tensor,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow import shapes
 from dataflow.dtypes import DType, resource
-from dataflow.graph.conversion import CompositeOperand
+from dataflow.graph.conversion import CompositeOperand, SymbolicInput
 from dataflow.graph.default_stacks import default_graph, use_graph
 from dataflow.graph.op_arguments import OpArguments
 from dataflow.graph.op_signature import (
@@ -206,6 +206,7 @@ class OpDef(OpTraits):
                         return self.build(values, attrs, name)
                 break
         op_name = graph.unique_name(name or self.type)
+        asked = attrs
         try:
             said = None
             if self.arguments.settle(graph):
@@ -229,6 +230,11 @@ class OpDef(OpTraits):
             if not self.elementwise:
                 raise
             return found.composite.elementwise(self, values, attrs, name)
+        except SymbolicInput as found:  # in a list, where nobody looks first
+            if not found.tensor.graph.variables_are_eager:
+                raise
+            with use_graph(found.tensor.graph):
+                return self.build(values, asked, name)
         key: Any = (*[tensor.dtype for tensor in tensors], *said)
         known = self.settled.get(key)
         if known is None:

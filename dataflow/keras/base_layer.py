@@ -123,7 +123,7 @@ class Layer(LayerTree, base.Layer):
             lambda: self._drawn(initializer, dims, wanted),
             trainable=trainable,
             dtype=wanted,
-            name=name or "weight",
+            name=name or "Variable",
             constraint=constraints.get(constraint),
             use_resource=True if use_resource is None else use_resource,
         )

@@ -70,6 +70,12 @@ def states_of(root: Any) -> dict[str, PythonState]:
     }
 
 
+def list_objects(root: Any) -> list[Any]:
+    """All objects under ``root`` that a checkpoint holds, nearest first, then slots of optimizers."""
+    objects = objects_of(root)
+    return [*(value for value, _ in objects.values()), *(s.variable for s in all_slots(objects))]
+
+
 def slots_of(optimizer: Any, variables: list[Any]) -> list[Slot]:
     """The slots that an optimizer keeps for these variables."""
     return [

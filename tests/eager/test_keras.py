@@ -233,3 +233,29 @@ def test_a_model_of_inputs_predicts_for_tensors_with_values():
     model.compile("sgd", "mse")
     given = {"f": tf.constant([[5.0, 3.0]])}
     assert model.predict(x=given, steps=1, batch_size=1).tolist() == [[8.0]]
+
+
+def test_lists_with_an_input_of_a_model_are_nodes_of_its_graph():
+    x = tf.keras.Input((3,))
+    ones = tf.ones([1, 3])
+    joined = tf.concat([ones, x], 0)
+    assert joined.shape.as_list() == [None, 3]
+    assert tf.stack([tf.shape(x)[0], 2]).shape.as_list() == [2]
+    assert tf.keras.backend.random_normal((tf.shape(x)[0], 2)).shape.as_list() == [None, 2]
+    twice = tf.add_n([tf.ones([2, 3]), x]) * 2.0
+    model = tf.keras.Model(x, tf.keras.layers.Lambda(tf.identity)(twice))
+    np.testing.assert_array_equal(model.predict(np.ones([2, 3])), np.full([2, 3], 4.0))
+    with tf.Graph().as_default():
+        placeholder = tf.placeholder(tf.float32, [None, 3])
+    with pytest.raises(TypeError, match="symbolic tensor of a graph"):
+        tf.concat([ones, placeholder], 0)  # of a graph that is nobody's model
+
+
+def test_masks_of_inputs_are_computed_in_their_graph():
+    layer = tf.keras.layers.TimeDistributed(tf.keras.layers.Masking(0.0), input_shape=(None, 4))
+    model = tf.keras.Sequential([layer])
+    mask = layer.compute_mask(model.input)
+    values = np.ones([2, 3, 4])
+    values[0, 1:] = 0
+    (found,) = tf.keras.backend.function([model.input], [mask])([values])
+    np.testing.assert_array_equal(found, [[True, False, False], [True] * 3])

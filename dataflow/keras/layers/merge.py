@@ -113,6 +113,14 @@ class Concatenate(_Merge):
         return inputs
 
     def _merge(self, inputs: list[Any]) -> Any:
+        shapes = [tensor.shape.as_list() for tensor in inputs if tensor.shape.ndims]
+        others = [[n for i, n in enumerate(s) if i != self.axis % len(s)] for s in shapes]
+        for sizes in zip(*others, strict=False):
+            if len(set(sizes) - {None}) > 1:
+                raise ValueError(
+                    "A `Concatenate` layer requires inputs with matching shapes except for the concat "
+                    f"axis ({self.axis}). Got inputs shapes: {shapes}"
+                )
         return array.concat(inputs, self.axis)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:

@@ -15,6 +15,7 @@ from dataflow.layers.serialization import serialize
 from dataflow.ops import array
 from dataflow.ops.reduce import reduce_any
 from dataflow.ops.seeds import counted_as
+from dataflow.shapes import TensorShape
 
 
 def _made(layer: Any) -> Any:
@@ -40,6 +41,9 @@ class Wrapper(LayerOfLayers):
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **self.own_config()}
 
+    def _copy(self) -> Any:
+        return type(self).from_config({**self.get_config(), "layer": self.layer._copy()})
+
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """The wrapper of a config; subclasses get the layer, not what describes it."""
@@ -52,6 +56,11 @@ class TimeDistributed(Wrapper):
     not_parts = Wrapper.not_parts | {"_input_map"}
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
+        if not isinstance(layer, (Layer, dict)):
+            raise ValueError(
+                "Please initialize `TimeDistributed` layer with a `tf.keras.layers.Layer` instance. "
+                f"You passed: {layer!r}"
+            )
         super().__init__(layer, **kwargs)
         #: What the layer within was given for each input, by the identity of the input.
         self._input_map: dict[str, Any] = {}
@@ -61,6 +70,11 @@ class TimeDistributed(Wrapper):
 
     def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
         static = inputs.shape.as_list()
+        if len(static) < 3:
+            raise ValueError(
+                "`TimeDistributed` Layer should be passed an `input_shape ` with at least 3 dimensions, "
+                f"received: {static}"
+            )
         accepted = self.layer._call_arguments()
         with counted_as(0):  # weights come first in TensorFlow
             sizes = array.shape(inputs)
@@ -78,6 +92,12 @@ class TimeDistributed(Wrapper):
         return result
 
     supports_masking = True
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[batch, steps, ...]: what the layer within says of one step, for each step."""
+        batch, steps, *rest = TensorShape(input_shape).as_list()
+        inner = TensorShape(self.layer.compute_output_shape(TensorShape([batch, *rest]))).as_list()
+        return TensorShape([inner[0], steps, *inner[1:]])
 
     def _flat(self, inputs: Any) -> Any:
         """[batch, steps, ...] as [batch * steps, ...]."""
