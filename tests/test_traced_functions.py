@@ -202,3 +202,23 @@ def test_a_call_without_results_is_an_operation() -> None:
 
     made = nothing(tf.constant(1.0))
     assert isinstance(made, tf.Operation) and run_initialized(made) is None
+
+
+def test_variables_of_a_function_in_a_graph_are_not_called_after_it():
+    made = {}
+
+    @tf.function
+    def model(x):
+        if not made:
+            made["v"] = tf.Variable(2.0, name="v")
+            with tf.name_scope("inner"):
+                made["w"] = tf.Variable(3.0, name="w")
+        return x * made["v"] * made["w"]
+
+    with tf.Graph().as_default(), tf.Session() as sess, tf.name_scope("outer"):
+        product = model(tf.constant(5.0))
+        assert [made[k].op.name for k in "vw"] == ["v", "inner/w"]
+        names = [op.name for op in product.graph.get_operations()]
+        assert "outer/model/mul" in names
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(product) == 30.0

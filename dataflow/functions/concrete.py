@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from dataflow.autodiff.subgraphs import Subgraph
 from dataflow.autograph.conversion import converted_if_needed
-from dataflow.functions.signatures import replaced
+from dataflow.functions.signatures import described, replaced
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.eager import callable_of, eager_graph
 from dataflow.graph.eager_tensor import EagerTensor
@@ -46,6 +46,7 @@ class ConcreteFunction:
         self.graph, self.inputs, self.structured_outputs = graph, inputs, result
         self.name = graph.name
         self._names = names
+        self._signature: tuple[Any, dict[str, Any]] = ((), {})
         self._results = _Results(result)
         self.outputs = self._results.tensors
         if effects is None:
@@ -59,6 +60,15 @@ class ConcreteFunction:
         if recording.tapes:
             tensors = [*tensors, *self.captured_inputs]
         return self._results.rebuild(self._subgraph.apply(tensors))
+
+    @property
+    def structured_input_signature(self) -> tuple[Any, dict[str, Any]]:
+        """The positional and the named arguments, with a `tf.TensorSpec` for each tensor."""
+        return self._signature
+
+    def describe(self, names: list[str], signature: tuple[Any, dict[str, Any]]) -> None:
+        """Says what the tensors are called as arguments, and what `structured_input_signature` is."""
+        self._names, self._signature = names, signature
 
     def prepare_gradient(self) -> None:
         """Builds what a call under a tape runs; raises `Repeated` where there can be no gradient."""
@@ -167,7 +177,8 @@ def trace(
 
     def stand_in(given: Any, label: str) -> Tensor:
         shape = as_dims(given.shape) if dims is None else dims[len(inputs)]
-        node = placeholder(given.dtype.base_dtype, shape, name=_NOT_IN_NAMES.sub("_", label))
+        plain = _NOT_IN_NAMES.sub("_", label).lstrip("_") or "arg"
+        node = placeholder(given.dtype.base_dtype, shape, name=plain)
         value = getattr(given, "known_value", None)
         if value is not None:
             graph.first_values[node] = value
@@ -193,7 +204,9 @@ def trace(
             )
         result = map_structure(lambda leaf: _as_result(function, leaf), result)
     graph.is_whole = True
-    return ConcreteFunction(graph, inputs, labels, result)
+    made = ConcreteFunction(graph, inputs, labels, result)
+    made.describe(*described(names, args, kwargs))
+    return made
 
 
 def initial_value_of(initial_value: Any) -> Any:

@@ -7,7 +7,8 @@ other objects, variables among them, by identity.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,25 @@ def replaced(value: Any, stand_in: Callable[[Any], Any]) -> Any:
         return value
     parts, rebuild = found
     return rebuild([replaced(part, stand_in) for part in parts])
+
+
+def described(
+    names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[str], tuple[tuple[Any, ...], dict[str, Any]]]:
+    """What the tensors among the arguments are called, and the arguments with a `TensorSpec` for each.
+
+    A tensor is called as its `TensorSpec` says, or after its parameter, of which ``names`` has those of ``args``.
+    """
+    labels: list[str] = []
+
+    def spec(given: Any, label: str) -> TensorSpec:
+        labels.append((given.name if isinstance(given, TensorSpec) else None) or label)
+        return TensorSpec(given.shape, given.dtype.base_dtype, labels[-1])
+
+    labeled = zip([*names, *["args"] * len(args)], args, strict=False)
+    positional = tuple(replaced(a, partial(spec, label=n)) for n, a in labeled)
+    named = {n: replaced(value, partial(spec, label=n)) for n, value in kwargs.items()}
+    return labels, (positional, named)
 
 
 class Parameters:

@@ -19,7 +19,13 @@ from dataflow.autograph.conversion import converted_if_needed
 from dataflow.errors import ConversionError
 from dataflow.functions.concrete import ConcreteFunction, initial_value_of, trace
 from dataflow.functions.run_eagerly import functions_run_eagerly
-from dataflow.functions.signatures import Arguments, Parameters, as_arrays_become_tensors, has_array
+from dataflow.functions.signatures import (
+    Arguments,
+    Parameters,
+    as_arrays_become_tensors,
+    described,
+    has_array,
+)
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import flatten, flatten_up_to, is_nested, map_structure, pack_like
@@ -199,6 +205,13 @@ class Function:
         self._num_made += 1
         return next_creator(**kwargs)
 
+    def _make_outside(self, scope: str, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        """A variable of a function in a graph, whose name is not below the function's ``scope``."""
+        graph = default_graph()
+        inner = graph.get_name_scope().removeprefix(scope.rstrip("/")).lstrip("/")
+        with graph.name_scope(f"{inner}/" if inner else None):
+            return self._make_variable(next_creator, **kwargs)
+
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> Any:
         """The traced function for arguments like these; `tf.TensorSpec` stand for tensors.
 
@@ -212,7 +225,9 @@ class Function:
         else:
             args, kwargs = self._whole(args, kwargs)
         found = Arguments((*args, *kwargs.values()), graph.current_device)
-        return self._concrete.get(found.key) or self._made(found, args, kwargs)
+        made = self._concrete.get(found.key) or self._made(found, args, kwargs)
+        made.describe(*described(self._parameters.names(len(args)), args, kwargs))
+        return made
 
     # ---- in a graph -----------------------------------------------------------------------
 
@@ -226,8 +241,8 @@ class Function:
             self._called = True
             return result
         with (
-            graph.name_scope(self._name()),
-            variable_creator_scope(self._make_variable),
+            graph.name_scope(self._name()) as scope,
+            variable_creator_scope(functools.partial(self._make_outside, scope)),
             _tracing(graph),
             in_order(graph) as made,
         ):

@@ -74,7 +74,7 @@ class Sequential(Model):
         with self._graph.as_default():
             outputs = layer(self._outputs_structure)
         if isinstance(outputs, (list, tuple)):
-            raise TypeError(
+            raise ValueError(
                 "All layers in a Sequential model should have a single output tensor. For "
                 "multi-output layers, use the functional API."
             )

@@ -502,3 +502,30 @@ def test_a_wrapped_function_keeps_its_variables() -> None:
     assert ones().numpy().tolist() == [2.0, 2.0]
     with tf.Graph().as_default(), pytest.raises(RuntimeError, match="for eager execution"):
         tf.wrap_function(graph_code, [])
+
+
+def test_concrete_functions_say_what_they_take():
+    @tf.function
+    def double(x, factor=2.0):
+        return x * factor
+
+    found = double.get_concrete_function(tf.TensorSpec([None], tf.float32, "rows"))
+    assert found.structured_input_signature == (
+        (tf.TensorSpec([None], tf.float32, "rows"), 2.0),
+        {},
+    )
+    np.testing.assert_array_equal(found(rows=tf.constant([1.0])), [2.0])
+    again = double.get_concrete_function(tf.TensorSpec([None], tf.float32))
+    assert again is found
+    np.testing.assert_array_equal(found(x=tf.constant([1.0])), [2.0])
+    with pytest.raises(TypeError, match="unknown argument 'rows': it takes x"):
+        found(rows=tf.constant([1.0]))
+    nested = tf.function(lambda pair: pair[0]).get_concrete_function(
+        [tf.TensorSpec([], tf.int32), 3]
+    )
+    assert nested.structured_input_signature[0] == ([tf.TensorSpec([], tf.int32, "pair"), 3],)
+
+
+def test_parameters_of_underscores():
+    assert tf.function(lambda _: _ + _)(tf.constant(1.0)).numpy() == 2.0
+    assert tf.function(lambda __x: __x * 3.0)(tf.constant(1.0)).numpy() == 3.0
