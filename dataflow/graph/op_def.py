@@ -152,6 +152,11 @@ class OpDef(OpTraits):
         return self.type
 
     @property
+    def is_stateful(self) -> bool:
+        """Whether it keeps or changes something between runs, as TensorFlow's ``OpDef`` says."""
+        return self.stateful
+
+    @property
     def family(self) -> str:
         """The name of the file that defines it; its kernel is in the file of that name."""
         return self.__module__.rpartition(".")[2]

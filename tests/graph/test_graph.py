@@ -472,10 +472,13 @@ def test_tensors_in_a_list_are_cast_where_the_first_is_of_another_dtype_than_wan
 
 
 def test_an_op_def_has_the_name_of_its_type() -> None:
-    """K-FAC of Baselines asks each operation for ``op.op_def.name``."""
+    """K-FAC of Baselines asks each operation for ``op.op_def.name``, Tensorpack for ``is_stateful``."""
     with tf.Graph().as_default():
         product = tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
+        queue = tf.FIFOQueue(1, tf.float32)
     assert product.op.op_def.name == product.op.type == "MatMul"
+    assert not product.op.op_def.is_stateful
+    assert queue.queue_ref.op.op_def.is_stateful
 
 
 def test_a_tensor_proto_is_a_value_as_in_tensorflow():
