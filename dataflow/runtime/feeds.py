@@ -111,9 +111,9 @@ def make_feed_converter(tensor: Tensor, device: str = "") -> Callable[[Any], Any
         shape = array.shape
         if exact is not None:
             if shape != exact:
-                _wrong_shape(tensor, shape)
+                _wrong_shape(tensor, shape, value)
         elif partial is not None and not shapes.compatible(partial, shape):
-            _wrong_shape(tensor, shape)
+            _wrong_shape(tensor, shape, value)
         return array if shape or is_string else array[()]
 
     return convert
@@ -234,9 +234,11 @@ def _advice_for(shape: tuple[int, ...], dims: Sequence[int | None]) -> str:
     )
 
 
-def _wrong_shape(tensor: Tensor, shape: tuple[int, ...]) -> None:
+def _wrong_shape(tensor: Tensor, shape: tuple[int, ...], value: Any) -> None:
     text = shapes.format_dims(tensor.dims)
     advice = "" if tensor.dims is None else _advice_for(shape, tensor.dims)
+    if value is None:
+        advice = "\n  The value is None, as a function without `return` gives it."
     raise ValueError(
         f"Cannot feed value of shape {shape} for Tensor {tensor.name!r}, which has shape {text!r}"
         f"{advice}\n  built at {tensor.op.built_at}"

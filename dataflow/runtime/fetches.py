@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -129,7 +130,11 @@ class FetchPlan:
 
 
 def _hint_for(fetch: Any) -> str:
-    """What to do about a value that was fetched, as after ``loss = sess.run(loss)``."""
+    """What to do about a value that was fetched, as after ``loss = sess.run(loss)``, or a function that was not called."""
+    if inspect.isroutine(fetch):
+        return (
+            f"\n  This is a function, and was not called: {fetch.__name__}() gives what can be run."
+        )
     if not isinstance(fetch, (np.ndarray, np.generic, numbers.Number)):
         return ""
     return (

@@ -386,7 +386,10 @@ class Saver:
         if self._session is not None:
             sess = self._session
         if save_path is None:
-            raise ValueError("Can't load save_path when it is None.")
+            raise ValueError(
+                "Can't load save_path when it is None. tf.train.latest_checkpoint gives None for a folder that holds "
+                "no checkpoint: look before you restore, and initialize the variables where there is none."
+            )
         if self.saver_def is None:
             raise RuntimeError("`build()` should be called before restore if defer_build==True")
         prefix = local_path(save_path)

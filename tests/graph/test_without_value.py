@@ -131,3 +131,34 @@ def test_eager_tensors_have_their_values() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_function_that_was_not_called_is_no_fetch() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.Variable(1.0)
+        with pytest.raises(
+            TypeError, match=r"was not called: global_variables_initializer\(\) gives"
+        ):
+            session.run(tf.global_variables_initializer)
+        with pytest.raises(TypeError, match=r"This is a value, not a node"):
+            session.run(3)
+
+
+@pytest.mark.parametrize("shape", [[None, 2], [3, 2]])
+def test_none_is_fed_by_mistake(shape: list[Any]) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, shape, name="x")
+        with pytest.raises(
+            ValueError, match=r"'x:0'.*\n  The value is None, as a function without"
+        ):
+            session.run(x, {x: None})
+
+
+def test_a_folder_without_a_checkpoint_is_named_when_one_is_restored(tmp_path: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.Variable(1.0)
+        found = tf.train.latest_checkpoint(str(tmp_path))
+        with pytest.raises(
+            ValueError, match=r"^Can't load save_path when it is None\..*no checkpoint"
+        ):
+            tf.train.Saver().restore(session, found)
