@@ -261,7 +261,7 @@ contrib.layers.python.layers : contrib.layers
 contrib.losses.python.losses : contrib.losses
 contrib.cudnn_rnn.python.layers : contrib.cudnn_rnn
 contrib.framework.python.framework : contrib.framework
-contrib.slim.python.slim : contrib.slim
+contrib.slim.{python python.slim} : contrib.slim
 contrib.testing.python.framework.{fake_summary_writer util} : contrib.testing
 contrib.learn.python.learn.{estimators metric_spec experiment} : contrib.learn
 contrib.learn.python.learn.{learn_runner monitors preprocessing} : contrib.learn

@@ -44,6 +44,20 @@ def test_products_and_sums_of_rows_wait_for_the_last_round(steps: int) -> None:
     assert sum(hit.rule == "loop_sums" for hit in plan.journal) == 2
 
 
+def test_the_bias_of_images_with_channels_first_is_summed_in_the_loop() -> None:
+    """What waits for the last round are rows: sums over all axes but the last."""
+    x, b = tf.placeholder(tf.float32, [2, 3, 4, 5]), tf.placeholder(tf.float32, [3])
+    _, h = tf.while_loop(
+        lambda i, _: i < 4,
+        lambda i, h: (i + 1, tf.tanh(tf.nn.bias_add(h, b, data_format="NCHW"))),
+        [0, x],
+    )
+    fetched = tf.gradients(tf.reduce_sum(tf.square(h)), [b])
+    plan, got, wanted = both(fetched, {t: RNG.normal(size=t.dims) for t in (x, b)})
+    same(got, wanted)
+    assert "BiasAddGrad" in types(plan) and "_AddRows" not in types(plan)
+
+
 def test_gates_of_gradients_do_not_keep_products_in_the_loop() -> None:
     fetched, feeds = _network(5, gate_gradients=True)
     plan, got, wanted = both(fetched, feeds)
