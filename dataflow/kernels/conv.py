@@ -331,6 +331,10 @@ def convolve(
     *padding: Any,
     by: Callable[[Module, Array, Array, Problem], Any] = _forward,
 ) -> Any:
+    if x.ndim != filters.ndim:
+        raise ValueError(
+            f"the input must have rank {filters.ndim}, as the filter has, got shape {list(x.shape)}"
+        )
     dtype, rank = x.dtype, x.ndim - 2
     x = layout.to_last(x)
     windows = attr_windows(

@@ -214,3 +214,9 @@ def test_sampled_losses_of_weights_of_unknown_shape(loss: Any) -> None:
     with tf.Session() as session:
         a, b = session.run([found, wanted], dict(zip(places, given, strict=True)))
     np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_a_convolution_of_another_rank_says_so() -> None:
+    x = tf.placeholder(tf.float32)
+    y = tf.nn.conv2d(x, tf.ones([2, 2, 3, 4]), [1, 1, 1, 1], "SAME")
+    _refused(y, {x: np.ones([1, 2, 5, 6, 3])}, r"the input must have rank 4, .* got shape \[1, 2")
