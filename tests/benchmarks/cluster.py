@@ -5,7 +5,7 @@ take turns, and the medians of the steps per second of both workers together are
 processor time of a step, of all three tasks, depends less on what else the machine does. With
 ``--launch`` the time to launch a cluster on Ray is taken instead, with its memory; with
 ``--scaling`` that of one to four workers on a step that computes for long. Without patterns
-`crowd` follows: 1 to 64 workers.
+`socket_floor` follows, what bare sockets take, and `crowd`: 1 to 64 workers.
 
 Usage: ``python -m tests.benchmarks.cluster [--rounds 5] [--seconds 1.0] [--launch] [--scaling]
 [pattern ...]``.
@@ -294,8 +294,9 @@ def main() -> None:
         return
     compare(names, arguments.rounds, arguments.seconds)
     if not arguments.patterns:
-        from tests.benchmarks import crowd
+        from tests.benchmarks import crowd, socket_floor
 
+        socket_floor.main()
         crowd.main([])
 
 
