@@ -66,7 +66,9 @@ def _check(shuffle: Any, x: Any) -> None:
             f"as True for training); got {shuffle}"
         )
     if len(x) == 0:
-        raise ValueError("x cannot be empty: give an array or a dict of arrays with rows.")
+        raise ValueError(
+            "x cannot be an empty dict or array: give an array or a dict of arrays with rows."
+        )
 
 
 def numpy_input_fn(
@@ -91,6 +93,8 @@ def numpy_input_fn(
     _check(shuffle, x)
 
     def input_fn() -> Any:
+        if not isinstance(x, dict) and np.size(x) == 0:
+            raise ValueError(f"x cannot be an empty dict or array, got shape {np.shape(x)}.")
         features = dict(x) if isinstance(x, dict) else {"x": x}
         labels = dict(y) if isinstance(y, dict) else ({} if y is None else {"y": y})
         if isinstance(y, dict):

@@ -1,4 +1,4 @@
-from dataflow.train import experimental as experimental
+from dataflow.train import experimental as experimental, queue_runner as queue_runner
 from dataflow.cluster import (
     ClusterDef as ClusterDef,
     ClusterSpec as ClusterSpec,

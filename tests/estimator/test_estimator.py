@@ -453,3 +453,25 @@ def test_an_estimator_logs_its_configuration(tmp_path, capsys):
         )
         assert f"'_save_checkpoints_steps': {steps}, '_save_checkpoints_secs': {secs}," in line
         assert line.endswith("}")
+
+
+@pytest.mark.parametrize("x", [{}, np.zeros([2, 0])])
+def test_input_functions_refuse_nothing(x):
+    with (
+        tf.Graph().as_default(),
+        pytest.raises(ValueError, match="x cannot be an empty dict or array"),
+    ):
+        tf.estimator.inputs.numpy_input_fn(x, np.arange(2), shuffle=False)()
+
+
+def test_queue_runners_are_a_module_of_train_too():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        queue = tf.FIFOQueue(4, tf.int32)
+        runner = tf.train.queue_runner.QueueRunner(queue, [queue.enqueue(3)])
+        tf.train.queue_runner.add_queue_runner(runner)
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.queue_runner.start_queue_runners(sess, coordinator)
+        assert sess.run(queue.dequeue()) == 3
+        coordinator.request_stop()
+        sess.run(queue.close(cancel_pending_enqueues=True))
+        coordinator.join(threads)
