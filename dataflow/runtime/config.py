@@ -38,7 +38,40 @@ class Options:
             raise TypeError(f"cannot copy {type(other).__name__} to {type(self).__name__}")
         self.__dict__.update(copy.deepcopy(other.__dict__))
 
-    MergeFrom = CopyFrom
+    def MergeFrom(self, other: Options) -> None:
+        """Takes over the options of ``other`` that are not as they are by default; lists grow by its items."""
+        if type(other) is not type(self):
+            raise TypeError(f"cannot merge {type(other).__name__} into {type(self).__name__}")
+        plain = type(other)()
+        for name, value in vars(other).items():
+            mine = getattr(self, name)
+            if value == getattr(plain, name):
+                continue
+            if isinstance(value, Options):
+                mine.MergeFrom(value)
+            elif isinstance(value, list):
+                mine.extend(copy.deepcopy(value))
+            elif isinstance(value, dict):
+                mine.update(value)
+            else:
+                setattr(self, name, copy.deepcopy(value))
+
+    def merge_message(self, message: Any) -> None:
+        """Takes over what a protocol buffer of the same kind says; fields that are no option here are left out."""
+        for field, value in message.ListFields():
+            mine = getattr(self, field.name, None)
+            if isinstance(mine, Options):
+                mine.merge_message(value)
+            elif isinstance(mine, dict):
+                mine.update(value)
+            elif field.name in self._defaults and not isinstance(mine, list):
+                setattr(self, field.name, value)
+
+    @classmethod
+    def new_message(cls) -> Any:
+        """An empty protocol buffer of this kind; None where TensorBoard, which has their classes, is not installed."""
+        kind = _message_class(cls.__name__)
+        return None if kind is None else kind()
 
     if TYPE_CHECKING:
         # Options are attributes whose names stand in ``_defaults``.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.shim import old_h5py, old_matplotlib, old_scipy
+from dataflow.shim import old_h5py, old_matplotlib, old_protos, old_scipy
 from dataflow.shim.missing_names import put_missing
 from dataflow.shim.scipy_pictures import (
     bytescale,
@@ -137,6 +137,7 @@ def _share_flags(module: types.ModuleType) -> None:
 #: By module: what adds the names that it once had.
 COMPLETED: dict[str, Callable[[types.ModuleType], None]] = {
     "absl.flags": _share_flags,
+    "google.protobuf.text_format": old_protos.read_options,
     "h5py": old_h5py.mend,
     **old_matplotlib.MENDS,
     **old_scipy.MENDS,

@@ -7,6 +7,7 @@ the bytes of the whole file. The calls are what the package refuses; from the by
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import types
 from importlib.abc import Loader
@@ -36,6 +37,26 @@ class OldProtocol(Loader):
 
     def __getattr__(self, name: str) -> Any:  # get_data, get_source, is_package, ...
         return getattr(self._loader, name)
+
+
+def read_options(module: types.ModuleType) -> None:
+    """``text_format.Parse`` and ``Merge`` fill a `ConfigProto` and its kind, which are no messages here."""
+    for name in ("Parse", "Merge"):
+        setattr(module, name, _reader(getattr(module, name)))
+
+
+def _reader(read: Any) -> Any:
+    @functools.wraps(read)
+    def read_text(text: Any, message: Any, *args: Any, **kwargs: Any) -> Any:
+        new_message = getattr(type(message), "new_message", None)
+        filled = None if new_message is None else new_message()
+        if filled is None:
+            return read(text, message, *args, **kwargs)
+        read(text, filled, *args, **kwargs)
+        message.merge_message(filled)
+        return message
+
+    return read_text
 
 
 def loader_of(loader: Any, fullname: str) -> Any:

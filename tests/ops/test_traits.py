@@ -311,6 +311,8 @@ OTHER_WORDS = {
     "graph/attr_kinds.py": "Shape",
     "graph/op_signature.py": "Shape",
     "graph/serialize.py": "Shape",
+    # A function of protobuf's text_format.
+    "shim/old_protos.py": "Merge",
     # Layers of Keras.
     "python/keras1_arguments.py": "Conv2D Conv3D",
     "shim/old_keras.py": "Add Maximum",
