@@ -47,7 +47,7 @@ class _UFunc(ctypes.Structure):
         ("functions", ctypes.POINTER(ctypes.c_void_p)),
         ("data", ctypes.POINTER(ctypes.c_void_p)),
         ("ntypes", ctypes.c_int),
-        ("reserved1", ctypes.c_int),
+        ("reserved1", ctypes.c_int),  # from NumPy 2.5 on it marks some ufuncs, as maximum
         ("name", ctypes.c_char_p),
         ("types", ctypes.c_void_p),
     )
@@ -100,7 +100,7 @@ def typed_loop(ufunc: np.ufunc, numbers: tuple[int, ...]) -> tuple[int, int] | N
         return None
     fields = _UFunc.from_address(id(ufunc) + head)
     counts = (fields.nin, fields.nout, fields.nargs, fields.ntypes)
-    if counts != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes) or fields.reserved1:
+    if counts != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
         return None
     if not fields.functions or not fields.data or not fields.types or not fields.name:
         return None
