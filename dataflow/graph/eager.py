@@ -46,7 +46,7 @@ CONTAINER = "eager"
 #: Kinds of operations that are kept.
 _MOST_KINDS = 16384
 
-#: Arguments that mean nothing without later runs.
+#: Operations that mean nothing without later runs.
 _NEEDS_A_GRAPH = {
     "Placeholder": "tf.placeholder() is not compatible with eager execution.",
 }
