@@ -332,7 +332,8 @@ def tensor_list_push_back_batch_kernel(xp: Module, input_handles: Any, tensor: A
             f"{np.size(input_handles)} lists."
         )
     rows = np.empty(len(tensor), object)
-    rows[:] = list(tensor)
+    for i in range(len(tensor)):
+        rows[i] = tensor[i]
     return _each(lambda handle, row: _with_all(handle, [row], None), input_handles, rows)
 
 

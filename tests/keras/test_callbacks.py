@@ -171,7 +171,7 @@ def test_validations_of_a_fit_are_told_as_tests(model):
 
 def test_what_is_no_callback_is_refused_everywhere(model):
     for call in (model.evaluate, model.predict):
-        with pytest.raises(TypeError, match=r"'spy' is no tf\.keras\.callbacks\.Callback"):
+        with pytest.raises(TypeError, match=r"'spy' is not a tf\.keras\.callbacks\.Callback"):
             call(X, callbacks=["spy"])
 
 
