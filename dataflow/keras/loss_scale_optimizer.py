@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 from dataflow.keras.base_optimizer import Optimizer
-from dataflow.ops.replicas import replica_to_merge, state
+from dataflow.ops.replicas import replica_to_merge
 from dataflow.train.loss_scale import LossScale, get
-from dataflow.train.loss_scale_optimizer import scaled, step_if_finite, unscaled
+from dataflow.train.loss_scale_optimizer import (
+    need_replica_context,
+    scaled,
+    step_if_finite,
+    unscaled,
+)
+from dataflow.train.replicated_steps import apply_in_replica
 
 
 class LossScaleOptimizer(Optimizer):
@@ -66,23 +73,12 @@ class LossScaleOptimizer(Optimizer):
 
         Raises `ValueError` within a strategy's scope outside of its replicas.
         """
-        if state.strategy is not None and state.replica is None:
-            raise ValueError("apply_gradients() must be called in a replica context.")
+        need_replica_context()
         pairs = list(grads_and_vars)
         replica = replica_to_merge()
         if replica is None:
             return self._step(pairs, name)
-
-        def merge(strategy: Any, *given: Any) -> Any:
-            gradients, variables = given[:-1], given[-1]
-            summed = [
-                None if g is None else strategy.extended.reduce_to("SUM", g, v)
-                for g, v in zip(gradients, variables, strict=True)
-            ]
-            return self._step(list(zip(summed, variables, strict=True)), name)
-
-        gradients, variables = zip(*pairs, strict=True)
-        return replica.merge_call(merge, args=(*gradients, tuple(variables)))
+        return apply_in_replica(replica, functools.partial(self._step, name=name), pairs)
 
     def _step(self, pairs: list[Any], name: str | None) -> Any:
         def step() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from dataflow.graph.tensor import Tensor
@@ -12,6 +13,7 @@ from dataflow.ops.math import cast
 from dataflow.ops.replicas import replica_to_merge, state
 from dataflow.train.loss_scale import DynamicLossScale, get
 from dataflow.train.optimizer import Optimizer
+from dataflow.train.replicated_steps import apply_in_replica
 
 
 def scaled(loss: Any, scale: Tensor) -> Any:
@@ -32,6 +34,12 @@ def unscaled(gradients: Any, scale: Tensor) -> list[Any]:
         return gradient * cast(1.0 / scale, gradient.dtype.base_dtype)
 
     return [one(gradient) for gradient in gradients]
+
+
+def need_replica_context() -> None:
+    """Raises `ValueError` within a strategy's scope outside of its replicas."""
+    if state.strategy is not None and state.replica is None:
+        raise ValueError("apply_gradients() must be called in a replica context.")
 
 
 def step_if_finite(loss_scale: Any, gradients: Any, step: Any, name: str | None = None) -> Any:
@@ -98,25 +106,15 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
 
         Raises `ValueError` within a strategy's scope outside of its replicas.
         """
-        if state.strategy is not None and state.replica is None:
-            raise ValueError("apply_gradients() must be called in a replica context.")
+        need_replica_context()
         pairs = list(grads_and_vars)
         if not isinstance(self._loss_scale, DynamicLossScale):
             return self._optimizer.apply_gradients(pairs, global_step, name)
         replica = replica_to_merge()
         if replica is None:
             return self._step(pairs, global_step, name)
-
-        def merge(strategy: Any, *given: Any) -> Any:
-            gradients, (variables, step) = given[:-2], given[-2:]
-            summed = [
-                None if g is None else strategy.extended.reduce_to("SUM", g, v)
-                for g, v in zip(gradients, variables, strict=True)
-            ]
-            return self._step(list(zip(summed, variables, strict=True)), step, name)
-
-        gradients, variables = zip(*pairs, strict=True)
-        return replica.merge_call(merge, args=(*gradients, tuple(variables), global_step))
+        step = functools.partial(self._step, name=name)
+        return apply_in_replica(replica, step, pairs, global_step)
 
     def _step(self, pairs: list[Any], global_step: Any, name: str | None) -> Any:
         name = name or self.get_name()

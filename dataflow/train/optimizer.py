@@ -240,7 +240,8 @@ class Optimizer:
         """
         pairs = [(self._as_gradient(g), v) for g, v in grads_and_vars]
         if replica := replica_to_merge():
-            return apply_in_replica(replica, self, pairs, global_step, name)
+            apply = lambda summed, step: self.apply_gradients(summed, step, name)
+            return apply_in_replica(replica, apply, pairs, global_step)
         if not pairs:
             raise ValueError("No variables provided.")
         var_list = [v for g, v in pairs if g is not None]

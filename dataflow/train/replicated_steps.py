@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import identity
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.replicas import replica_to_merge, state
-
-if TYPE_CHECKING:
-    from dataflow.ops.variables import Variable
 
 
 def loss_of_replica(loss: TensorLike) -> Any:
@@ -30,26 +26,26 @@ def loss_of_replica(loss: TensorLike) -> Any:
 
 
 def apply_in_replica(
-    replica: Any, optimizer: Any, pairs: Any, global_step: Tensor | Variable, name: str | None
+    replica: Any, apply: Callable[..., Any], pairs: list[tuple[Any, Any]], *arguments: Any
 ) -> Any:
-    """``apply_gradients`` of all replicas together; each calls this with its own gradients.
+    """``apply(pairs, *arguments)`` for all replicas together, of the sums of their gradients.
 
-    Raises `ValueError` for a variable that was made outside of the strategy's scope, where its one
-    copy would be changed once for all.
+    Each replica calls this with its own gradients. Raises `ValueError` for a variable that was made
+    outside of the strategy's scope, where its one copy would be changed once for all.
     """
 
     def merge(strategy: Any, *given: Any) -> Any:
-        gradients, (variables, step) = given[:-2], given[-2:]
+        gradients, (variables, *others) = given[: len(pairs)], given[len(pairs) :]
         summed = []
         for gradient, variable in zip(gradients, variables, strict=True):
             if gradient is None:
                 summed.append((None, variable))
             else:
                 summed.append((strategy.extended.reduce_to("SUM", gradient, variable), variable))
-        return optimizer.apply_gradients(summed, step, name)
+        return apply(summed, *others)
 
     return replica.merge_call(
-        merge, args=(*(g for g, _ in pairs), tuple(v for _, v in pairs), global_step)
+        merge, args=(*(g for g, _ in pairs), tuple(v for _, v in pairs), *arguments)
     )
 
 
