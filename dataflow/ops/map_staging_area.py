@@ -8,10 +8,9 @@ from typing import Any
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.declared_ops import declare_op
-from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor
-from dataflow.shapes import as_dims
+from dataflow.ops.staging_area import BaseStagingArea
 
 _ATTRS = (
     "capacity: int = 0, memory_limit: int = 0, dtypes: list[DType], container: str = '', "
@@ -71,7 +70,7 @@ map_incomplete_size_ops = _declare(
 map_clear_ops = _declare("MapClear", "", "Empties the area.")
 
 
-class MapStagingArea:
+class MapStagingArea(BaseStagingArea):
     """Tuples under keys (int64 scalars), between two parts of the graph, so that they may overlap.
 
     ``dtypes``, ``shapes`` and ``names`` of the components; ``capacity`` and ``memory_limit`` (bytes) 0: no
@@ -88,25 +87,11 @@ class MapStagingArea:
         capacity: int = 0,
         memory_limit: int = 0,
     ) -> None:
-        self._dtypes = [as_dtype(d) for d in dtypes]
-        self._dims = [None] * len(self._dtypes) if shapes is None else [as_dims(s) for s in shapes]
-        if len(self._dims) != len(self._dtypes):
-            raise ValueError("StagingArea shapes must be the same length as dtypes")
+        super().__init__(dtypes, shapes, names, shared_name, capacity, memory_limit)
         if names is not None and len(names) != len(self._dtypes):
             raise ValueError("StagingArea names must be the same length as dtypes")
-        self._names, self._ordered = names, bool(ordered)
-        self._name = shared_name or default_graph().unique_name("MapStagingArea")
-        self._attrs: dict[str, Any] = {
-            "capacity": capacity,
-            "memory_limit": memory_limit,
-            "shared_name": self._name,
-            "dtypes": self._dtypes,
-        }
-
-    @property
-    def name(self) -> str:
-        """The name that the operations share."""
-        return self._name
+        self._ordered = bool(ordered)
+        self._attrs["dtypes"] = self._dtypes
 
     def _places(self, indices: Any) -> list[int]:
         """The numbers of components, given so or by their names; all of them for None."""

@@ -61,11 +61,8 @@ stage_clear_op = declare_op(
 )
 
 
-class StagingArea:
-    """A small queue between two parts of the graph, so that they may overlap.
-
-    ``dtypes``, ``shapes`` and ``names`` of the components; ``capacity`` 0: no limit.
-    """
+class BaseStagingArea:
+    """What areas have in common: the components, the limits, and the name that their operations share."""
 
     def __init__(
         self,
@@ -81,15 +78,24 @@ class StagingArea:
         if len(self._dims) != len(self._dtypes):
             raise ValueError("StagingArea shapes must be the same length as dtypes")
         self._names = names
-        graph = default_graph()
-        name = shared_name or graph.unique_name("StagingArea")
-        self._name = name
-        self._attrs = {"capacity": capacity, "memory_limit": memory_limit, "shared_name": name}
+        self._name = shared_name or default_graph().unique_name(type(self).__name__)
+        self._attrs: dict[str, Any] = {
+            "capacity": capacity,
+            "memory_limit": memory_limit,
+            "shared_name": self._name,
+        }
 
     @property
     def name(self) -> str:
         """The name that the operations share."""
         return self._name
+
+
+class StagingArea(BaseStagingArea):
+    """A small queue between two parts of the graph, so that they may overlap.
+
+    ``dtypes``, ``shapes`` and ``names`` of the components; ``capacity`` 0: no limit.
+    """
 
     def put(self, values: Any, name: str | None = None) -> Any:
         """An operation that puts a tuple in: a list, or a dict by names."""
