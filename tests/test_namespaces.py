@@ -31,9 +31,8 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
 
 
 def test_longer_paths_of_course_code() -> None:
-    from dataflow.contrib.keras.python.keras.layers import Dense
-
     from dataflow.contrib.keras.python import keras
+    from dataflow.contrib.keras.python.keras.layers import Dense
 
     assert Dense is tf.keras.layers.Dense
     assert keras.models is tf.contrib.keras.python.keras.models is tf.keras.models

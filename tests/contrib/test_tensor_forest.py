@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dataflow.contrib.tensor_forest.python import tensor_forest
 
 import dataflow as tf
 from dataflow.contrib import forest_growth as growth
+from dataflow.contrib.tensor_forest.python import tensor_forest
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(2000, 5).astype("f")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dataflow.python.ops.clustering_ops import KMeans
 
 import dataflow as tf
 from dataflow.contrib.factorization import KMeansClustering
+from dataflow.python.ops.clustering_ops import KMeans
 
 CENTERS = np.array([[0, 0], [4, 4], [0, 8], [9, 0]], np.float32)
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+import dataflow as tf
 from dataflow.python.feature_column import (
     dense_features as df,
     feature_column as old,
@@ -14,8 +16,6 @@ from dataflow.python.feature_column import (
     serialization,
     utils,
 )
-
-import dataflow as tf
 
 Sparse = tf.SparseTensorValue
 TABLE = [[1.0, 2.0], [3.0, 5.0], [7.0, 11.0]]

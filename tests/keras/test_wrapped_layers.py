@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dataflow.python.training.tracking import util as tracking
 
 import dataflow as tf
+from dataflow.python.training.tracking import util as tracking
 
 layers = tf.keras.layers
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dataflow.python.ops.linalg.linear_operator_addition import _AddAndReturnDiag, add_operators
 
 import dataflow as tf
+from dataflow.python.ops.linalg.linear_operator_addition import _AddAndReturnDiag, add_operators
 
 KINDS = {
     "diag": lambda: tf.linalg.LinearOperatorDiag([1.0, 2.0], is_positive_definite=True, name="D"),

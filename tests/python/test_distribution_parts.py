@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dataflow.contrib.distributions.python.ops import distribution_util
-from dataflow.python.ops.distributions import special_math, util
 
 import dataflow as tf
+from dataflow.contrib.distributions.python.ops import distribution_util
+from dataflow.python.ops.distributions import special_math, util
 
 
 @pytest.fixture

@@ -36,9 +36,8 @@ def test_they_make_the_op() -> None:
 
 
 def test_modules_rather_than_what_is_in_them() -> None:
-    from dataflow.python.saved_model import simple_save
-
     from dataflow.python.ops import variables
+    from dataflow.python.saved_model import simple_save
 
     assert simple_save.simple_save is tf.saved_model.simple_save
     with tf.Graph().as_default():

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dataflow.python.kernel_tests.random import util
-from dataflow.python.ops.linalg import linear_operator_circulant
-from dataflow.python.ops.signal import util_ops
 
 import dataflow as tf
 from dataflow.python.framework import constant_op, test_util
+from dataflow.python.kernel_tests.random import util
 from dataflow.python.ops import (
     init_ops_v2,
     nn_impl,
@@ -22,6 +20,8 @@ from dataflow.python.ops import (
     state_ops,
     weights_broadcast_ops,
 )
+from dataflow.python.ops.linalg import linear_operator_circulant
+from dataflow.python.ops.signal import util_ops
 
 
 @pytest.fixture

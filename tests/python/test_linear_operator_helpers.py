@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dataflow.python.ops.linalg import linear_operator_test_util as helpers, linear_operator_util
 
 import dataflow as tf
+from dataflow.python.ops.linalg import linear_operator_test_util as helpers, linear_operator_util
 
 
 def _tested(factor: float, **methods: Any) -> Any:

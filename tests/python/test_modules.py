@@ -104,10 +104,9 @@ def test_dependencies_of_a_number() -> None:
 
 
 def test_functions_under_the_names_of_their_modules(capfd: pytest.CaptureFixture[str]) -> None:
-    from dataflow.python.ops.linalg import linalg_impl
-
     from dataflow.python.eager import backprop
     from dataflow.python.ops import critical_section_ops, logging_ops
+    from dataflow.python.ops.linalg import linalg_impl
 
     assert backprop.GradientTape is tf.GradientTape
     assert critical_section_ops.CriticalSection is tf.CriticalSection

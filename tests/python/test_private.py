@@ -16,9 +16,8 @@ pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_ops_by_their_names_in_generated_modules() -> None:
-    from dataflow.python.training import training_ops
-
     from dataflow.python.ops import gen_math_ops, gen_nn_ops, io_ops
+    from dataflow.python.training import training_ops
 
     v = tf.Variable([1.0, 2.0])
     with tf.control_dependencies([training_ops.apply_gradient_descent(v, 0.5, [2.0, 2.0])]):

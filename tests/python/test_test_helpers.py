@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dataflow.python.data.kernel_tests import test_base
-from dataflow.python.data.util import sparse
 
 import dataflow as tf
 from dataflow.keras import keras_parameterized, testing_utils
+from dataflow.python.data.kernel_tests import test_base
+from dataflow.python.data.util import sparse
 
 
 def test_a_layer_that_lies_about_its_shape_fails() -> None:

@@ -7,6 +7,15 @@ import os
 
 import numpy as np
 import pytest
+
+import dataflow as tf
+from dataflow.contrib.testing import (
+    FakeSummaryWriter,
+    assert_summary,
+    latest_summaries,
+    simple_values_from_events,
+    to_summary_proto,
+)
 from dataflow.python.data.kernel_tests import test_base
 from dataflow.python.data.ops import dataset_ops
 from dataflow.python.keras.layers import serialization
@@ -19,15 +28,6 @@ from dataflow.python.training import (
     tensorboard_logging,
     training_util,
     warm_starting_util,
-)
-
-import dataflow as tf
-from dataflow.contrib.testing import (
-    FakeSummaryWriter,
-    assert_summary,
-    latest_summaries,
-    simple_values_from_events,
-    to_summary_proto,
 )
 
 pytestmark = pytest.mark.usefixtures("graph")

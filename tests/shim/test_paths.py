@@ -47,9 +47,8 @@ def test_the_homes_of_a_module_exist(path: str) -> None:
 
 
 def test_a_tree_that_stands_elsewhere_is_the_same_modules() -> None:
-    import dataflow.python.keras.layers as moved
-
     import dataflow.keras.layers
+    import dataflow.python.keras.layers as moved
 
     assert moved is dataflow.keras.layers
     assert moved.__spec__ is not None and moved.__spec__.name == "dataflow.keras.layers"
@@ -69,10 +68,9 @@ def test_names_come_from_their_homes_in_order() -> None:
 
 
 def test_the_paths_of_ragged_tensors_and_linear_operators() -> None:
+    import dataflow as tf
     from dataflow.python.ops.linalg import linear_operator_diag
     from dataflow.python.ops.ragged import ragged_factory_ops, ragged_math_ops, ragged_tensor
-
-    import dataflow as tf
 
     assert linear_operator_diag.LinearOperatorDiag is tf.linalg.LinearOperatorDiag
     assert ragged_tensor.RaggedTensor is tf.RaggedTensor
@@ -83,12 +81,11 @@ def test_the_paths_of_ragged_tensors_and_linear_operators() -> None:
 
 
 def test_packages_of_contrib_have_the_public_names_on_the_way() -> None:
+    import dataflow as tf
     from dataflow.contrib.cudnn_rnn.python.layers import CudnnLSTM
     from dataflow.contrib.layers.python.layers import batch_norm
     from dataflow.contrib.learn.python import SKCompat
     from dataflow.contrib.learn.python.learn import RunConfig, learn_runner
-
-    import dataflow as tf
 
     assert SKCompat is tf.contrib.learn.SKCompat
     assert RunConfig is tf.contrib.learn.RunConfig
@@ -99,8 +96,7 @@ def test_packages_of_contrib_have_the_public_names_on_the_way() -> None:
 
 
 def test_the_path_of_predictors() -> None:
-    from dataflow.contrib.predictor.predictor import Predictor
-
     import dataflow as tf
+    from dataflow.contrib.predictor.predictor import Predictor
 
     assert Predictor is tf.contrib.predictor.Predictor

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dataflow.python.ops.ragged import ragged_test_util
 
 import dataflow as tf
 from dataflow.python import data_nest
 from dataflow.python.framework import test_util
 from dataflow.python.ops import gradient_checker_v2, sparse_ops, variables
+from dataflow.python.ops.ragged import ragged_test_util
 
 
 def test_gradient_checker_v2_gives_a_jacobian_for_each_argument() -> None:
@@ -98,7 +98,6 @@ def test_names_of_sparse_ops() -> None:
 
 def test_messages_that_tensorboard_does_not_ship() -> None:
     from dataflow.core.example import example_pb2, feature_pb2
-
     from dataflow.core.protobuf import config_pb2, queue_runner_pb2, tensorflow_server_pb2
 
     assert example_pb2.Example is tf.train.Example
