@@ -150,10 +150,6 @@ def trace(
     return graph
 
 
-#: Copied, they would be others: of loops and branches, which are made of several nodes.
-_NOT_COPIED = {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch"}
-
-
 def _to_copy(tensor: Tensor) -> list[Operation] | None:
     """The operations that ``tensor`` needs, inputs first; None where one of them cannot be copied."""
     order: list[Operation] = []
@@ -166,8 +162,8 @@ def _to_copy(tensor: Tensor) -> list[Operation] | None:
         if is_done or op in seen:
             continue
         seen.add(op)
-        is_state = op.op_def.stateful and not op.type.startswith("Random")
-        if is_state or op.type in _NOT_COPIED or op.type == "Placeholder":
+        # A node of a loop or branch, which is made of several, would be another one when copied.
+        if op.op_def.stateful or op.op_def.control_flow or op.type == "Placeholder":
             return None
         stack.append((op, True))
         for needed in op.inputs:
@@ -201,7 +197,7 @@ def _refuse_state_behind(tensor: Tensor) -> None:
         if op in seen:
             continue
         seen.add(op)
-        if op.type == "Placeholder" or (op.op_def.stateful and not op.type.startswith("Random")):
+        if op.type == "Placeholder" or op.op_def.stateful:
             what = "placeholder" if op.type == "Placeholder" else "stateful node"
             _refuse(what, op.name, op.type)
         stack.extend(t.op for t in op.inputs)

@@ -43,7 +43,7 @@ def is_handle(dtype: DType) -> bool:
 
 def makes_lists(op_def: OpDef, inputs: Sequence[Tensor]) -> bool:
     """Whether the variants that an operation makes are lists of tensors, which are values."""
-    return op_def.type.startswith(("TensorList", "EmptyTensorList")) or any(
+    return op_def.makes_lists or any(
         t.dtype is variant and t.known_value is not None for t in inputs
     )
 

@@ -205,7 +205,7 @@ class OpArguments:
         """Raises where what is to be changed is no variable, or one of the other kind."""
         dtype = tensor.dtype
         # Nodes that rewrites make take both kinds.
-        if dtype.is_ref and (dtype.is_handle == arg.is_handle or self._op_def.type.startswith("_")):
+        if dtype.is_ref and (dtype.is_handle == arg.is_handle or self._op_def.is_internal):
             return
         if not dtype.is_ref:
             got, advice = f"the tensor {tensor.name!r}", "Assign to the tf.Variable itself."

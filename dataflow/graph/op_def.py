@@ -162,6 +162,11 @@ class OpDef(OpTraits):
         return self.__module__.rpartition(".")[2]
 
     @property
+    def is_internal(self) -> bool:
+        """Whether only rewrites and the placer make such nodes: the type begins with an underscore."""
+        return self.type.startswith("_")
+
+    @property
     def is_random(self) -> bool:
         """Whether each run draws the next numbers of the node's own stream."""
         return self.stateful and self.family == "random"

@@ -53,6 +53,15 @@ class OpTraits:
     is_alias: bool = False
     #: The output is a reference to a variable, which the session or task holds under the node's name.
     is_variable: bool = False
+    #: The variants that it makes are lists of tensors, which are values, and not handles of a resource.
+    makes_lists: bool = False
+    #: It gives a variable the value of its second input, whole, and may keep that array. Read by the code
+    #: generator, as what the plan itself assigns is read when it is used.
+    is_assignment: bool = False
+    #: It gives slices of its first input, rows of a variable say, whose numbers are its second.
+    gathers: bool = False
+    #: Its output is its first input, which it prints or checks for whoever debugs the graph.
+    is_debug_identity: bool = False
     #: What it does is seen from outside of the graph: it prints, calls Python, or is there to raise.
     #: Rewrites do not change what such a node waits for.
     has_side_effect: bool = False

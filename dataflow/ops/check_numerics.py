@@ -17,7 +17,12 @@ _FLOATS = frozenset({dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.flo
 
 
 @define_op(
-    "CheckNumerics", "tensor: T -> output: T", stateful=True, T=_FLOATS, has_side_effect=True
+    "CheckNumerics",
+    "tensor: T -> output: T",
+    stateful=True,
+    T=_FLOATS,
+    has_side_effect=True,
+    is_debug_identity=True,
 )
 def check_numerics(tensor: Tensor, *, message: str) -> Dims:
     """``tensor``, unchanged; an `InvalidArgumentError` where it holds NaN or infinity.

@@ -46,6 +46,7 @@ def join_dims(*parts: Any) -> Dims:
     "params: Tparams, indices: Tindices -> output: Tparams",
     Tindices=dtypes.INDICES,
     inline_safe=True,
+    gathers=True,
 )
 def gather_v1_op(params: Tensor, indices: Tensor, *, validate_indices: bool = True) -> Dims:
     """Rows of ``params`` by number; the older form of GatherV2. Gradient: `IndexedSlices`."""
@@ -63,6 +64,7 @@ def _dims_of_rows(params: Tensor, indices: Tensor) -> Dims:
     "resource: Read(dtype), indices: Tindices -> output: dtype",
     Tindices=dtypes.INDICES,
     inline_safe=True,
+    gathers=True,
 )
 def resource_gather_op(
     resource: Tensor, indices: Tensor, *, batch_dims: int = 0, validate_indices: bool = True
@@ -79,6 +81,7 @@ def resource_gather_op(
     Tindices=_GATHER_INDICES,
     Taxis=dtypes.INDICES,
     inline_safe=True,
+    gathers=True,
 )
 def gather_op(params: Tensor, indices: Tensor, axis: Tensor, *, batch_dims: int = 0) -> Dims:
     """Slices of ``params`` along ``axis``, by number.

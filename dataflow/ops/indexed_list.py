@@ -41,6 +41,7 @@ tensor_list_reserve_op = declare_op(
     Shape: scalar, of dtype variant.
     """,
     attrs="element_dtype: DType",
+    makes_lists=True,
     shape_type=_SHAPE_TYPES,
     host_inputs=("element_shape", "num_elements"),
 )
@@ -63,6 +64,7 @@ tensor_list_element_shape_op = declare_op(
 @define_op(
     "TensorListFromTensor",
     "tensor: element_dtype, element_shape: shape_type -> output_handle: variant",
+    makes_lists=True,
     shape_type=_SHAPE_TYPES,
     host_inputs=("element_shape",),
 )
@@ -112,6 +114,7 @@ def tensor_list_get_item_op(
 @define_op(
     "TensorListSetItem",
     "input_handle: variant, index: int32, item: element_dtype -> output_handle: variant",
+    makes_lists=True,
     host_inputs=("index",),
 )
 def tensor_list_set_item_op(
@@ -134,6 +137,7 @@ def tensor_list_set_item_op(
 @define_op(
     "TensorListResize",
     "input_handle: variant, size: int32 -> output_handle: variant",
+    makes_lists=True,
     host_inputs=("size",),
 )
 def tensor_list_resize_op(input_handle: Tensor, size: Tensor) -> Dims:
@@ -165,6 +169,7 @@ def tensor_list_gather_op(
     "TensorListScatterV2",
     "tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32 -> "
     "output_handle: variant",
+    makes_lists=True,
     shape_type=_SHAPE_TYPES,
     host_inputs=("indices", "element_shape", "num_elements"),
 )
@@ -181,6 +186,7 @@ def tensor_list_scatter_op(
 @define_op(
     "TensorListScatterIntoExistingList",
     "input_handle: variant, tensor: element_dtype, indices: int32 -> output_handle: variant",
+    makes_lists=True,
     host_inputs=("indices",),
 )
 def tensor_list_scatter_into_op(input_handle: Tensor, tensor: Tensor, indices: Tensor) -> Dims:
@@ -214,6 +220,7 @@ def tensor_list_concat_op(
 @define_op(
     "TensorListSplit",
     "tensor: element_dtype, element_shape: shape_type, lengths: int64 -> output_handle: variant",
+    makes_lists=True,
     shape_type=_SHAPE_TYPES,
     host_inputs=("element_shape", "lengths"),
 )
@@ -248,6 +255,7 @@ def _check_same_elements(op_type: str, first: Tensor, second: Tensor, dtype: DTy
 @define_op(
     "TensorListConcatLists",
     "input_a: variant, input_b: variant -> output: variant",
+    makes_lists=True,
 )
 def tensor_list_concat_lists_op(input_a: Tensor, input_b: Tensor, *, element_dtype: DType) -> Dims:
     """Each list of one tensor, and behind its elements those of the list at the same place of the other.
@@ -261,6 +269,7 @@ def tensor_list_concat_lists_op(input_a: Tensor, input_b: Tensor, *, element_dty
 @define_op(
     "TensorListPushBackBatch",
     "input_handles: variant, tensor: element_dtype -> output_handles: variant",
+    makes_lists=True,
 )
 def tensor_list_push_back_batch_op(input_handles: Tensor, tensor: Tensor) -> Dims:
     """Each list with a row of ``tensor`` at its end.

@@ -37,6 +37,7 @@ def assert_op(condition: Tensor, data: list[Tensor], *, summarize: int = 3) -> l
     "input: T, data: list(U) -> output: T",
     stateful=True,
     has_side_effect=True,
+    is_debug_identity=True,
     host_inputs=("data",),
 )
 def print_op(

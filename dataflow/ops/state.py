@@ -117,7 +117,9 @@ def _same_shape(ref: Tensor, value: Tensor, what: str) -> Dims:
     return shapes.merge(ref.dims, value.dims)
 
 
-@define_op("Assign", "ref: Ref(T), value: T -> output_ref: Ref(T)", inline_safe=True)
+@define_op(
+    "Assign", "ref: Ref(T), value: T -> output_ref: Ref(T)", inline_safe=True, is_assignment=True
+)
 def assign_op(
     ref: Tensor, value: Tensor, *, validate_shape: bool = True, use_locking: bool = True
 ) -> Dims:
@@ -146,7 +148,7 @@ def assign_sub_op(ref: Tensor, value: Tensor, *, use_locking: bool = False) -> D
     return _same_shape(ref, value, "cannot subtract")
 
 
-def _define_assignment(op_type: str, what: str, **allowed: Any) -> Any:
+def _define_assignment(op_type: str, what: str, **options: Any) -> Any:
     def rule(resource: Tensor, value: Tensor) -> list[Dims]:
         _same_shape(resource, value, what)
         return []
@@ -154,7 +156,7 @@ def _define_assignment(op_type: str, what: str, **allowed: Any) -> Any:
     rule.__doc__ = f"As {_REFERENCE_TWINS[op_type]}, of a resource variable. No output."
     rule.__name__ = op_type
     signature = "resource: Handle(dtype), value: dtype"
-    return _twin(define_op(op_type, signature, inline_safe=True, **allowed)(rule))
+    return _twin(define_op(op_type, signature, inline_safe=True, **options)(rule))
 
 
 #: By type of an op that changes a reference variable, the one that does the same to a resource variable.
@@ -173,7 +175,7 @@ def _twin(op: Any) -> Any:
     return op
 
 
-assign_variable_op = _define_assignment("AssignVariableOp", "cannot assign")
+assign_variable_op = _define_assignment("AssignVariableOp", "cannot assign", is_assignment=True)
 assign_add_variable_op = _define_assignment(
     "AssignAddVariableOp", "cannot add", dtype=dtypes.NUMBERS
 )

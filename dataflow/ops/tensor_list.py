@@ -26,6 +26,7 @@ empty_tensor_list_op = declare_op(
     also stands for a list of gradients that are zero.
     """,
     attrs="element_dtype: DType",
+    makes_lists=True,
     shape_type=frozenset({dtypes.int32, dtypes.int64}),
 )
 
@@ -33,6 +34,7 @@ empty_tensor_list_op = declare_op(
 @define_op(
     "TensorListPushBack",
     "input_handle: variant, tensor: element_dtype -> output_handle: variant",
+    makes_lists=True,
 )
 def tensor_list_push_back_op(input_handle: Tensor, tensor: Tensor) -> Dims:
     """The list with one more element at its end; the input list stays as it was.
@@ -47,6 +49,7 @@ def tensor_list_push_back_op(input_handle: Tensor, tensor: Tensor) -> Dims:
 @define_op(
     "TensorListPopBack",
     "input_handle: variant, element_shape: int32 -> output_handle: variant, tensor: element_dtype",
+    makes_lists=True,
 )
 def tensor_list_pop_back_op(
     input_handle: Tensor, element_shape: Tensor, *, element_dtype: DType

@@ -69,7 +69,7 @@ def _num_tensors(arg: ArgSpec, op: Operation) -> int:
 
 def _is_host_work(op: Operation) -> bool:
     """Whether all that the op reads and makes is int32 (or bool made of int32)."""
-    if op.op_def.int32_on_device or op.op_def.stateful or op.type.startswith("_"):
+    if op.op_def.int32_on_device or op.op_def.stateful or op.op_def.is_internal:
         return False
     data = [
         t

@@ -32,9 +32,9 @@ _HIDDEN = ("_sum", "_max", "_min", "_all", "_any", "_abs", "_pow", "_range", "_p
 def _names() -> dict[str, str]:
     """``apply_gradient_descent`` -> ``ApplyGradientDescent``."""
     found = {}
-    for op_type in all_ops():
+    for op_type, op_def in all_ops().items():
         name = re.sub(r"(\d)_d(?=_|$)", r"\1d", snake_case(op_type))  # Conv2D is conv2d
-        if not op_type.startswith("_"):
+        if not op_def.is_internal:
             found[name] = op_type
     return found
 

@@ -9,8 +9,6 @@ from dataflow.rewrites.dependencies import wait_instead
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
-_PASSING_ON = frozenset({"CheckNumerics", "Print"})
-
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
     """Removes such nodes: their consumers take the input, and inherit the control inputs."""
@@ -20,7 +18,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
                 _strip_assert(op)
                 work.changed()
                 journal.append(Hit("assert", "assert(x) -> nothing", op.name, "", (op.name,)))
-            elif op.type in _PASSING_ON:
+            elif op.op_def.is_debug_identity:
                 _pass_on(work, journal, op)
 
 

@@ -86,10 +86,6 @@ def _sums(unique: Operation, needed: set[Operation]) -> list[Operation]:
     return found
 
 
-#: Ops that take rows, or slices along an axis that is their third input.
-_GATHERS = ("Gather", "GatherV2", "ResourceGather")
-
-
 def is_length(count: Tensor, vector: Tensor) -> bool:
     """Whether ``count`` is the number of elements of a vector, and nothing happens before it is known."""
     op = count.op
@@ -115,7 +111,7 @@ def _changes(
     rows = {op.outputs[0] for op in sums}
     made, found = set(sums), []
     for op in ops:  # in topological order
-        if op.type in _GATHERS and op.inputs[1] is indices and _goes_along_rows(op):
+        if op.op_def.gathers and op.inputs[1] is indices and _goes_along_rows(op):
             pass
         elif _makes_rows_of_rows(op) and not rows.isdisjoint(op.inputs):
             if not all(t in rows or t.dims == () for t in op.inputs):

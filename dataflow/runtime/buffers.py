@@ -60,10 +60,6 @@ class InPlace(NamedTuple):
     text: str
 
 
-#: What gives a variable a new value.
-_ASSIGNS = ("Assign", "AssignVariableOp")
-
-
 def write_in_place(
     generator: Generator, drops: dict[int, list[str]], regions: Sequence[ParallelRegion]
 ) -> dict[str, str]:
@@ -80,7 +76,7 @@ def write_in_place(
     for i, line in enumerate(generator.lines):
         inherits = _is_last_view(generator, i, drops.get(i, ()), free - taken)
         # An assigned value is copied, or handed over below.
-        if line.op is None or not (keeps_nothing(line.op) or line.op.type in _ASSIGNS):
+        if line.op is None or not (keeps_nothing(line.op) or line.op.op_def.is_assignment):
             free.difference_update(line.reads)
         if line.op is not None and line.op.op_def.own_memory and len(line.sets) == 1:
             free.update(line.sets)
@@ -125,7 +121,7 @@ def _hand_over(generator: Generator, i: int, dying: list[str], free: set[str]) -
     """Lets a variable keep the assigned array where nothing else refers to it."""
     line = generator.lines[i]
     op = line.op
-    if op is None or op.type not in _ASSIGNS or not is_large(op.inputs[1]):
+    if op is None or not op.op_def.is_assignment or not is_large(op.inputs[1]):
         return
     value = generator.values[op.inputs[1]]
     if value.is_ref or value.text not in dying or value.text not in free:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dataflow.runtime import concurrency
     from dataflow.runtime.waiting import LoopEnd, Overlap
 
-_ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
 _LISTS = frozenset(
     {"EmptyTensorList", "TensorListPushBack", "TensorListPopBack", "TensorListReserve"}
 )
@@ -197,7 +196,7 @@ class Generator:
         for i, tensor in enumerate(self.feeds):
             self.parameters.append(self._name_of_feed(tensor, f"f{i}"))
             self.values[tensor] = Value(self.parameters[-1])
-        if any(op.type in _ASSIGNS for op in self.ops):
+        if any(op.op_def.is_assignment for op in self.ops):
             self._find_assigned()
         self._taken_at_once |= reads_before_changes(self.ops, self.fetches, not self.structured)
         dead_fetches: list[str] = []
@@ -239,7 +238,7 @@ class Generator:
     def _find_assigned(self) -> None:
         """Finds variables that this plan itself initializes: they are read when used, not up front."""
         for op in self.ops:
-            if op.type in _ASSIGNS:
+            if op.op_def.is_assignment:
                 variable = variable_behind(op)
                 self._assigned.add(variable.attrs.get("shared_name") or variable.name)
         self._taken_at_once = reads_before_reshaping(self.ops, self.feeds)

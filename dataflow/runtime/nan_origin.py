@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 #: Files of this package, and the code of plans.
 _OURS = re.compile(re.escape(str(Path(__file__).resolve().parents[1])) + "|<dataflow plan")
-#: Ops that print or check their input and pass it on.
-_PASSING_ON = frozenset({"Print", "CheckNumerics"})
 
 
 class NonFiniteWarning(RuntimeWarning):
@@ -284,7 +282,8 @@ def _refuse(ops: Iterable[Operation], fed: set[Tensor], again: bool) -> None:
         if op.outputs and all(t in fed for t in op.outputs):
             continue
         changes = not op.op_def.is_alias and any(t.dtype.is_ref for t in op.inputs)
-        if changes or op.op_def.blocks or (_is_given(op) and op.type not in _PASSING_ON):
+        traits = op.op_def
+        if changes or traits.blocks or (_is_given(op) and not traits.is_debug_identity):
             raise _Refused(
                 f"it hangs on {op.type} {op.name!r}, which cannot run once more without a change of "
                 f"state.\n  built at {op.built_at}"

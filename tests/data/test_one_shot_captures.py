@@ -38,3 +38,11 @@ def test_state_behind_a_computed_tensor_is_refused() -> None:
     ds = tf.data.Dataset.from_tensors(1).map(lambda x: x + fed)
     with pytest.raises(ValueError, match="cannot capture a placeholder"):
         ds.make_one_shot_iterator()
+
+
+@pytest.mark.parametrize("draw", [tf.random_uniform, tf.truncated_normal])
+def test_numbers_drawn_outside_of_the_function_are_refused(draw) -> None:
+    drawn = draw([])
+    ds = tf.data.Dataset.from_tensors(1.0).map(lambda x: x + drawn)
+    with pytest.raises(ValueError, match="cannot capture a stateful node"):
+        ds.make_one_shot_iterator()

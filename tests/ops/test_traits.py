@@ -17,6 +17,7 @@ import dataflow.kernels
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.registry import all_ops, define_op
 from dataflow.kernels.loader import all_kernels
+from dataflow.python.test_modes import new_eager_mode
 from dataflow.runtime import concurrency
 from tests.samples import all_samples
 
@@ -183,6 +184,35 @@ def test_what_is_element_wise_has_the_shape_to_which_its_inputs_broadcast() -> N
             assert op.own_memory and op.keeps_nothing, op
 
 
+def test_lists_of_tensors_are_what_makes_one() -> None:
+    makers = {op.type for op in all_ops().values() if op.makes_lists}
+    assert makers == {
+        op.type
+        for op in all_ops().values()
+        if "TensorList" in op.type and any(a.dtype is tf.variant for a in op.outputs)
+    }
+    with new_eager_mode():  # a list that an operation makes is a value, and not a handle
+        made = tf.raw_ops.TensorListReserve(
+            element_shape=[2], num_elements=3, element_dtype=tf.float32
+        )
+    assert made.known_value is not None
+
+
+def test_what_debugs_or_gathers_or_assigns_has_such_arguments() -> None:
+    for op in all_ops().values():
+        if op.is_debug_identity:
+            assert op.has_side_effect and op.inputs[0].type_attr == op.outputs[0].type_attr, op
+        if op.gathers:
+            assert [a.name for a in op.inputs[:2]] in (
+                ["params", "indices"],
+                ["resource", "indices"],
+            ), op
+        if op.is_assignment:
+            assert [a.name for a in op.inputs][1:] == ["value"], op
+            assert op.inputs[0].is_ref or op.inputs[0].is_handle, op
+    assert sum(op.is_assignment for op in all_ops().values()) == 2
+
+
 def test_numbers_of_inputs_are_numbers_of_inputs() -> None:
     for op in all_ops().values():
         for number in (op.shape_like, op.shape_input):
@@ -248,13 +278,11 @@ BY_TYPE = {
     "graph/conversion.py": "Cast",
     # Variables of eager code have names of their own.
     "graph/eager.py": "VarHandleOp",
-    # Lists of tensors are values there, other variants are handles.
-    "graph/eager_kinds.py": "EmptyTensorList",
     # The code generator writes these itself, each in its own way, and others as kernels' calls.
-    "runtime/codegen.py": "Assign AssignVariableOp ControlTrigger EmptyTensorList IdentityN TensorListPopBack "
-    "TensorListPushBack TensorListReserve",
+    "runtime/codegen.py": "ControlTrigger EmptyTensorList IdentityN TensorListPopBack TensorListPushBack "
+    "TensorListReserve",
     # How an input's buffer is handed over, for each kernel that can take one.
-    "runtime/buffers.py": "AddN Assign AssignVariableOp BiasAdd ReluGrad _Fused",
+    "runtime/buffers.py": "AddN BiasAdd ReluGrad _Fused",
     # Nodes that rewrites and the placer make: errors and lifetimes are told of what they stand for.
     "runtime/run_errors.py": "CheckNumerics _UpdateAll",
     "runtime/cuda_graph.py": "_CopyToDevice _CopyToHost",
@@ -267,10 +295,6 @@ BY_TYPE = {
     "autograph/loops.py": "Range",
     # `tf.get_session_handle` keeps what this op is given.
     "runtime/base_session.py": "GetSessionHandle",
-    # A debugging node's output is its input: what made the NaN is behind it.
-    "runtime/nan_origin.py": "CheckNumerics Print",
-    # Reads of a variable's rows, the one computation that a task does before it is asked to.
-    "cluster/execution/prefetch.py": "Gather GatherV2 ResourceGather",
     # The nodes of a file, before their ops are looked up.
     "graph/import_graph.py": "Merge NextIteration RefMerge RefNextIteration",
     # Nodes of a GraphDef, which need not be of this graph.
@@ -286,8 +310,6 @@ BY_TYPE = {
     # Tables of patterns: the ops that a rule, or a rule of shapes, is about.
     "rewrites/broadcasting.py": "AddN BroadcastTo Fill Reshape Shape Size",
     "introspect/offers.py": "Add AddV2 Exp Log Softmax Sub Sum",
-    "rewrites/repeated_rows.py": "Gather GatherV2 ResourceGather",
-    "rewrites/debug_ops.py": "CheckNumerics Print",
     "rewrites/sparse_lookups.py": "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentSqrtN "
     "SparseSegmentSqrtNGrad SparseSegmentSum SparseSegmentSumGrad UnsortedSegmentSum",
     # What rewrites make, and what is then added to.

@@ -98,7 +98,7 @@ def _only_reads(op: Operation) -> bool:
     op_def = op.op_def
     if op_def.is_alias or op_def.is_variable or op_def.is_handle:
         return True
-    return op.type in ("Const", "Gather", "GatherV2", "ResourceGather")
+    return op.type == "Const" or op_def.gathers
 
 
 def coalesced(own: GraphPartition, task: str, partition: GraphPartition) -> frozenset[int]:
