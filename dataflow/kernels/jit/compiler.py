@@ -13,7 +13,7 @@ Results are bit for bit those of the NumPy ops in the same order (`step_codegen`
 functions such as ``exp``), so it does not matter when a loop replaces them: it is compiled in the
 background once it has been requested often enough (loading llvmlite takes 0.1 s, compiling a loop
 10 ms, both mostly without the interpreter lock), or loaded from disk, where an earlier process has
-stored it (`code_cache`). Until then, and where llvmlite is not installed, `JitEntry.get` returns
+stored it (`code_cache`), without LLVM (`object_file`). Until then, and where llvmlite is not installed, `JitEntry.get` returns
 ``None`` and the caller uses NumPy.
 
 Code that rounds differently from NumPy (sums in another order) is compiled by the first call that
@@ -27,12 +27,12 @@ import functools
 import struct
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from dataflow.capabilities import INSTRUCTION_SET, MACHINE_CODE
+from dataflow.capabilities import MACHINE_CODE
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit import ufunc_loops
 from dataflow.kernels.jit.isa import needed_isa
@@ -232,53 +232,65 @@ def inlined() -> frozenset[str]:
     return frozenset(found)
 
 
-def _processor() -> tuple[str, str]:
-    """LLVM's name of the processor, and its list of features."""
-    import llvmlite.binding as llvm
-
-    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
-    if INSTRUCTION_SET == "avx2":
-        cpu = "x86-64-v3"
-        for name in features:
-            features[name] &= not name.startswith(("avx512", "avx10"))
-    return cpu, features.flatten()
-
-
 def compile_source(text: str, *names: str) -> list[int]:
     """Compiles functions in LLVM assembly and returns their addresses.
 
-    The code comes from `code_cache` if it is there.
+    The code comes from `code_cache` if it is there; then LLVM itself is not loaded where `object_file` can do without.
     """
     if not MACHINE_CODE:
         raise ImportError("this machine runs no machine code of ours")
-    import llvmlite
-    import llvmlite.binding as llvm
+    # Their imports take 10 ms to load.
+    from dataflow.kernels.jit import code_cache, object_file
+    from dataflow.kernels.jit.target import target
 
-    from dataflow.kernels.jit import code_cache  # its imports take 10 ms to load
-
+    host = target()
     functions = ufunc_loops.addresses(text)
     with _lock:
-        for name, address in functions.items():
-            llvm.add_symbol(name, address)
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        llvm.initialize_native_asmparser()
-        target = llvm.Target.from_default_triple()
-        cpu, features = _processor()
-        machine = target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
-        versions = (llvmlite.__version__, str(llvm.llvm_version_info))
-        key = code_cache.key_of(*versions, machine.triple, cpu, features, text)
+        key = code_cache.key_of(*host.versions, host.triple, host.cpu, host.flattened, text)
         code = code_cache.load(key)
         if code is None:
-            module = llvm.parse_assembly(text)
-            module.verify()
-            code = machine.emit_object(module)
+            code = _compiled(text)
             code_cache.store(key, code)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        _engines.append(engine)
-        return [engine.get_function_address(name) for name in names]
+        return object_file.load(code, functions, names) or _loaded_by_llvm(code, functions, names)
+
+
+def _machine() -> Any:
+    """LLVM, and what it compiles for."""
+    import llvmlite.binding as llvm
+
+    from dataflow.kernels.jit.target import target
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+    host = target()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=host.cpu, features=host.flattened, opt=2, jit=True
+    )
+
+
+def _compiled(text: str) -> bytes:
+    """The object file of an assembly."""
+    import llvmlite.binding as llvm
+
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return bytes(machine.emit_object(module))
+
+
+def _loaded_by_llvm(code: bytes, functions: dict[str, int], names: Sequence[str]) -> list[int]:
+    """The addresses of the functions of an object file."""
+    import llvmlite.binding as llvm
+
+    for name, address in functions.items():
+        llvm.add_symbol(name, address)
+    machine = _machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    _engines.append(engine)
+    return [engine.get_function_address(name) for name in names]
 
 
 def address_of(array: Array) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from dataflow.capabilities import INSTRUCTION_SET
 from dataflow.kernels.jit.llvm_builder import vector_type
 
 NUMBER_BYTES = 4
@@ -87,18 +86,14 @@ ISAS = (AVX512, AVX2, NEON)
 
 @functools.cache
 def host() -> Isa | None:
-    """This processor's, if llvmlite is installed; loads llvmlite.
+    """This processor's, if llvmlite is installed."""
+    from dataflow.kernels.jit.target import target
 
-    ``DATAFLOW_ISA=avx2`` leaves AVX-512 alone (`capabilities.INSTRUCTION_SET`).
-    """
     try:
-        import llvmlite.binding as llvm
+        found = target().features
     except ImportError:
         return None
-    found = llvm.get_host_cpu_features()
     for isa in ISAS:
-        if isa is AVX512 and AVX2.name == INSTRUCTION_SET:
-            continue
         if all(found.get(feature) for feature in isa.features):
             return isa
     return None

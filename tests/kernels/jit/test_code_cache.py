@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels.jit import code_cache, compiler, step_codegen
+from dataflow.kernels.jit.target import target
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 
@@ -19,6 +21,7 @@ LOOP = step_codegen.Loop("float32", "vv", (("Add", (0, 1)), ("Tanh", (2,))), ((3
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    target()  # noted elsewhere
     folder = tmp_path / "kernels"
     monkeypatch.setenv(code_cache.VARIABLE, str(folder))
     return folder
@@ -56,9 +59,9 @@ def test_code_is_compiled_once(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_another_process_finds_it(folder: Path) -> None:
     _result()
     program = (
-        "import llvmlite.binding as llvm\n"
+        "from dataflow.kernels.jit import compiler\n"
         "from tests.kernels.jit import test_code_cache as t\n"
-        "llvm.TargetMachine.emit_object = None\n"
+        "compiler._compiled = None\n"
         "print(t._result())"
     )
     ran = subprocess.run(
@@ -66,6 +69,25 @@ def test_another_process_finds_it(folder: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip() == str(_result())
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or platform.machine() != "x86_64",
+    reason="object files of another system are loaded by LLVM",
+)
+def test_a_process_that_finds_all_its_code_does_without_llvm() -> None:
+    program = (
+        "import sys\n"
+        "from dataflow.kernels.jit import compiler, isa\n"
+        "from tests.kernels.jit.test_code_cache import _result\n"
+        "_result(), isa.host()\n"
+        "print('llvmlite.binding' in sys.modules)"
+    )
+    for wanted in ("True", "False"):
+        ran = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert ran.stdout.strip() == wanted, ran.stderr
 
 
 def test_what_else_the_code_depends_on_is_in_its_name(folder: Path) -> None:

@@ -166,8 +166,8 @@ def test_what_is_written_around_a_tile_stays(monkeypatch: pytest.MonkeyPatch) ->
 
 def run_with(value: str) -> subprocess.CompletedProcess[str]:
     program = (
-        "from dataflow.kernels.jit import compiler, isa; print(isa.host());"
-        "print('avx512' in compiler._processor()[1].replace('-avx512', ''))"
+        "from dataflow.kernels.jit import isa, target; print(isa.host());"
+        "print('avx512' in target.target().flattened.replace('-avx512', ''))"
     )
     return subprocess.run(
         [sys.executable, "-c", program],
