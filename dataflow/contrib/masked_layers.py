@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.contrib.arg_scopes import add_arg_scope
-from dataflow.contrib.layers.building import collect_named_outputs
 from dataflow.contrib.layers.initializers import xavier_initializer
-from dataflow.contrib.layers.parts import collect_variables, finish, renamed
+from dataflow.contrib.layers.parts import apply_layer, renamed
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import InitializerLike
@@ -154,10 +153,10 @@ def masked_convolution(
                 *(biases_initializer, biases_regularizer, trainable, captured, reuse),
             ),
         )
-        outputs = layer(inputs)
-        collect_variables(layer, variables_collections)
-        outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-        return collect_named_outputs(outputs_collections, captured.name, outputs)
+        return apply_layer(
+            *(layer, inputs, normalizer_fn, normalizer_params, activation_fn),
+            *(variables_collections, outputs_collections),
+        )
 
 
 masked_conv2d = masked_convolution
@@ -196,7 +195,7 @@ def masked_fully_connected(
                 *(biases_initializer, biases_regularizer, trainable, captured, reuse),
             ),
         )
-        outputs = layer(convert_to_tensor(inputs))
-        collect_variables(layer, variables_collections)
-        outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-        return collect_named_outputs(outputs_collections, captured.name, outputs)
+        return apply_layer(
+            *(layer, inputs, normalizer_fn, normalizer_params, activation_fn),
+            *(variables_collections, outputs_collections),
+        )

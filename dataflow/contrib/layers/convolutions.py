@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib.arg_scopes import add_arg_scope
-from dataflow.contrib.layers.building import collect_named_outputs
 from dataflow.contrib.layers.initializers import xavier_initializer
-from dataflow.contrib.layers.parts import collect_variables, finish, renamed
+from dataflow.contrib.layers.parts import apply_layer, renamed
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.layers import convolutional
@@ -81,10 +80,10 @@ def convolution(
             _scope=captured,
             _reuse=reuse,
         )
-        outputs = layer(inputs)
-        collect_variables(layer, variables_collections)
-        outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-        return collect_named_outputs(outputs_collections, captured.name, outputs)
+        return apply_layer(
+            *(layer, inputs, normalizer_fn, normalizer_params, activation_fn),
+            *(variables_collections, outputs_collections),
+        )
 
 
 def _of_rank(name: str, rank: int, what: str) -> Callable[..., Any]:
@@ -191,10 +190,10 @@ def _transposed(
                 _scope=captured,
                 _reuse=reuse,
             )
-            outputs = layer(convert_to_tensor(inputs))
-            collect_variables(layer, variables_collections)
-            outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-            return collect_named_outputs(outputs_collections, captured.name, outputs)
+            return apply_layer(
+                *(layer, inputs, normalizer_fn, normalizer_params, activation_fn),
+                *(variables_collections, outputs_collections),
+            )
 
     convolve.__name__ = convolve.__qualname__ = name
     convolve.__doc__ = f"A transposed convolution of {what}, ReLU by default; ``weights`` and ``biases`` as in `convolution`."

@@ -11,7 +11,7 @@ import numpy as np
 from dataflow.contrib.arg_scopes import add_arg_scope
 from dataflow.contrib.layers.building import collect_named_outputs, last_dimension
 from dataflow.contrib.layers.initializers import xavier_initializer
-from dataflow.contrib.layers.parts import collect_variables, finish, model_weights, renamed
+from dataflow.contrib.layers.parts import apply_layer, finish, model_weights, renamed
 from dataflow.contrib.layers.sparse_conversions import dense_to_sparse_tensor
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
@@ -67,10 +67,10 @@ def fully_connected(
             _scope=captured,
             _reuse=reuse,
         )
-        outputs = layer(convert_to_tensor(inputs))
-        collect_variables(layer, variables_collections)
-        outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-        return collect_named_outputs(outputs_collections, captured.name, outputs)
+        return apply_layer(
+            *(layer, inputs, normalizer_fn, normalizer_params, activation_fn),
+            *(variables_collections, outputs_collections),
+        )
 
 
 linear = functools.partial(fully_connected, activation_fn=None)
@@ -199,8 +199,7 @@ def bias_add(
             trainable,
         )
         outputs = bias.bias_add(inputs, biases, data_format=data_format)
-        outputs = finish(outputs, None, None, activation_fn)
-        return collect_named_outputs(outputs_collections, captured.name, outputs)
+        return finish(outputs, None, None, activation_fn, outputs_collections, captured.name)
 
 
 def recompute_grad(

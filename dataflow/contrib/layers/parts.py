@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.contrib.layers.building import collect_named_outputs
 from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
@@ -70,11 +72,37 @@ def collect_variables(layer: Any, collections: Any) -> None:
                 graph.add_to_collection(key, variable)
 
 
-def finish(outputs: Any, normalizer_fn: Any, normalizer_params: Any, activation_fn: Any) -> Any:
-    """``outputs`` normalized and activated, each where there is a function for it."""
+def apply_layer(
+    layer: Any,
+    inputs: Any,
+    normalizer_fn: Any,
+    normalizer_params: Any,
+    activation_fn: Any,
+    variables_collections: Any,
+    outputs_collections: Any,
+) -> Any:
+    """What ``layer`` makes of ``inputs``, with its variables in their collections, and `finish` of that."""
+    outputs = layer(convert_to_tensor(inputs))
+    collect_variables(layer, variables_collections)
+    return finish(
+        outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections, layer.name
+    )
+
+
+def finish(
+    outputs: Any,
+    normalizer_fn: Any,
+    normalizer_params: Any,
+    activation_fn: Any,
+    outputs_collections: Any,
+    alias: str,
+) -> Any:
+    """``outputs`` normalized and activated, each where there is a function, and collected as ``alias``."""
     if normalizer_fn is not None:
         outputs = normalizer_fn(outputs, **(normalizer_params or {}))
-    return outputs if activation_fn is None else activation_fn(outputs)
+    if activation_fn is not None:
+        outputs = activation_fn(outputs)
+    return collect_named_outputs(outputs_collections, alias, outputs)
 
 
 def model_weights(

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib.arg_scopes import add_arg_scope
-from dataflow.contrib.layers.building import collect_named_outputs
 from dataflow.contrib.layers.initializers import xavier_initializer
-from dataflow.contrib.layers.parts import collect_variables, finish, model_weights, renamed
+from dataflow.contrib.layers.parts import apply_layer, finish, model_weights, renamed
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.layers import convolutional
@@ -108,10 +107,10 @@ def separable_convolution2d(
                 pointwise_regularizer=weights_regularizer,
                 **shared,
             )
-        outputs = layer(convert_to_tensor(inputs))
-        collect_variables(layer, variables_collections)
-        outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-        return collect_named_outputs(outputs_collections, captured.name, outputs)
+        return apply_layer(
+            *(layer, inputs, normalizer_fn, normalizer_params, activation_fn),
+            *(variables_collections, outputs_collections),
+        )
 
 
 separable_conv2d = separable_convolution2d
@@ -174,8 +173,14 @@ def convolution2d_in_plane(
                 trainable,
             )
             outputs = bias.bias_add(outputs, biases)
-        outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-        return collect_named_outputs(outputs_collections, captured.name, outputs)
+        return finish(
+            outputs,
+            normalizer_fn,
+            normalizer_params,
+            activation_fn,
+            outputs_collections,
+            captured.name,
+        )
 
 
 conv2d_in_plane = convolution2d_in_plane
