@@ -215,6 +215,18 @@ def graph() -> Iterator[Any]:
         yield graph
 
 
+@pytest.fixture
+def as_tensorflow() -> Iterator[None]:
+    """Random ops draw the numbers that TensorFlow 1.15 draws from the same seeds, as in a program of its time."""
+    from dataflow.tensorflow_numbers import draw_as_tensorflow
+
+    draw_as_tensorflow()
+    try:
+        yield
+    finally:
+        draw_as_tensorflow(False)
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder of real data; skips where `DATAFLOW_DATA` names none."""

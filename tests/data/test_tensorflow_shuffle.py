@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dataflow
-from dataflow.tensorflow_numbers import draw_as_tensorflow
 
 tf: Any = dataflow
 Dataset: Any = tf.data.Dataset
-
-
-@pytest.fixture(autouse=True)
-def as_tensorflow() -> Iterator[None]:
-    draw_as_tensorflow()
-    try:
-        yield
-    finally:
-        draw_as_tensorflow(False)
+pytestmark = pytest.mark.usefixtures("as_tensorflow")
 
 
 def order(make: Callable[[], Any], most: int = 100, num_starts: int = 1) -> list[int]:

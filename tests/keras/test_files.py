@@ -17,14 +17,7 @@ pytest.importorskip("h5py", reason="h5py is not installed: pip install 'dataflow
 keras = tf.keras
 layers = keras.layers
 FILES = Path(__file__).with_name("tensorflow_files")
-
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    keras.backend.clear_session()
-    tf.set_random_seed(0)
-    yield
-    keras.backend.clear_session()
+pytestmark = pytest.mark.usefixtures("new_keras_session")
 
 
 def same(found, expected):

@@ -16,14 +16,12 @@ from dataflow.keras import function_code
 keras = tf.keras
 layers = keras.layers
 K = keras.backend
+pytestmark = pytest.mark.usefixtures("new_keras_session")
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch):
-    keras.backend.clear_session()
+def _safe(monkeypatch):
     monkeypatch.setattr(function_code, "_is_unsafe", False)
-    yield
-    keras.backend.clear_session()
 
 
 def scaled(x, by=2.0):

@@ -11,14 +11,7 @@ keras = tf.keras
 layers = keras.layers
 RNG = np.random.RandomState(0)
 STEPS = RNG.randn(2, 6, 3).astype("float32")
-
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    keras.backend.clear_session()
-    tf.set_random_seed(0)
-    yield
-    keras.backend.clear_session()
+pytestmark = pytest.mark.usefixtures("new_keras_session")
 
 
 def model_of(layer, shape, batch=None):

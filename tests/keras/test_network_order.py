@@ -13,13 +13,7 @@ from dataflow.keras.network_order import in_order
 
 keras = tf.keras
 layers = keras.layers
-
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    keras.backend.clear_session()
-    yield
-    keras.backend.clear_session()
+pytestmark = pytest.mark.usefixtures("new_keras_session")
 
 
 def names(model):

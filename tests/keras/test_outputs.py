@@ -12,14 +12,7 @@ layers = keras.layers
 M = keras.metrics
 RNG = np.random.RandomState(0)
 X = RNG.randn(12, 3).astype("float32")
-
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    keras.backend.clear_session()
-    tf.set_random_seed(0)
-    yield
-    keras.backend.clear_session()
+pytestmark = pytest.mark.usefixtures("new_keras_session")
 
 
 def two_outputs():

@@ -6,30 +6,19 @@ is dropped: a noise for each gate of the inputs and of the state, the same at al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dataflow
-from dataflow.tensorflow_numbers import draw_as_tensorflow
 
 tf: Any = dataflow
 keras: Any = tf.keras
 L: Any = keras.layers
 Layers = Callable[[], list[Any]]
-
-
-@pytest.fixture(autouse=True)
-def as_tensorflow() -> Iterator[None]:
-    draw_as_tensorflow()
-    keras.backend.clear_session()
-    try:
-        yield
-    finally:
-        draw_as_tensorflow(False)
-        keras.backend.clear_session()
+pytestmark = pytest.mark.usefixtures("as_tensorflow", "new_keras_session")
 
 
 def trained(layers: list[Any], x: Any) -> list[float]:

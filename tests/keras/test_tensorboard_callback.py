@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,7 @@ import pytest
 import dataflow as tf
 
 layers = tf.keras.layers
-
-
-@pytest.fixture(autouse=True)
-def _new_graph() -> Iterator[None]:
-    """Names of layers begin anew."""
-    tf.keras.backend.clear_session()
-    yield
-    tf.keras.backend.clear_session()
+pytestmark = pytest.mark.usefixtures("new_keras_session")
 
 
 X = np.random.RandomState(0).rand(20, 6, 6, 2)

@@ -5,29 +5,18 @@ The first weights, the order of the examples and what dropout and noise draw all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dataflow
-from dataflow.tensorflow_numbers import draw_as_tensorflow
 
 tf: Any = dataflow
 keras: Any = tf.keras
 layers: Any = keras.layers
-
-
-@pytest.fixture(autouse=True)
-def as_tensorflow() -> Iterator[None]:
-    draw_as_tensorflow()
-    keras.backend.clear_session()
-    try:
-        yield
-    finally:
-        draw_as_tensorflow(False)
-        keras.backend.clear_session()
+pytestmark = pytest.mark.usefixtures("as_tensorflow", "new_keras_session")
 
 
 def trained(make: Callable[[], list[Any]], x: Any, **kwargs: Any) -> list[list[float]]:

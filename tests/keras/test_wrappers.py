@@ -12,14 +12,7 @@ from dataflow.keras.call_nodes import tag_of
 
 keras = tf.keras
 layers = keras.layers
-
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    keras.backend.clear_session()
-    tf.set_random_seed(0)
-    yield
-    keras.backend.clear_session()
+pytestmark = pytest.mark.usefixtures("new_keras_session")
 
 
 def classifier(units=8, loss="categorical_crossentropy"):

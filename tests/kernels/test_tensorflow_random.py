@@ -6,7 +6,6 @@ The expected numbers are those that TensorFlow 1.15.5 draws.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,20 +13,10 @@ import pytest
 
 import dataflow
 from dataflow.kernels.tensorflow_random import TensorFlowStream
-from dataflow.tensorflow_numbers import draw_as_tensorflow
 from tests.shim.test_as_tensorflow import result_of
 
 tf: Any = dataflow
 NORMAL = [[-1.499947, -1.2420495, 0.52283144], [1.1531656, 0.3552339, -1.1583136]]
-
-
-@pytest.fixture
-def as_tensorflow() -> Iterator[None]:
-    draw_as_tensorflow()
-    try:
-        yield
-    finally:
-        draw_as_tensorflow(False)
 
 
 def two_runs(make: Any) -> Any:

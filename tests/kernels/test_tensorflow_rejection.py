@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,18 +10,9 @@ import pytest
 import dataflow
 from dataflow.kernels.tensorflow_random import TensorFlowStream
 from dataflow.kernels.tensorflow_rejection import gamma, poisson
-from dataflow.tensorflow_numbers import draw_as_tensorflow
 
 tf: Any = dataflow
-
-
-@pytest.fixture(autouse=True)
-def as_tensorflow() -> Iterator[None]:
-    draw_as_tensorflow()
-    try:
-        yield
-    finally:
-        draw_as_tensorflow(False)
+pytestmark = pytest.mark.usefixtures("as_tensorflow")
 
 
 DRAWN: dict[str, Any] = {

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import dataflow
-from dataflow.tensorflow_numbers import draw_as_tensorflow
 
 tf: Any = dataflow
-
-
-@pytest.fixture(autouse=True)
-def as_tensorflow() -> Iterator[None]:
-    draw_as_tensorflow()
-    try:
-        yield
-    finally:
-        draw_as_tensorflow(False)
+pytestmark = pytest.mark.usefixtures("as_tensorflow")
 
 
 def count(graph: Any) -> Any:
