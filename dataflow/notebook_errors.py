@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _GENERATED = "<dataflow "  # the plans that the engine compiles
-_BESIDE = ("dataflow_widgets", "dataflow_datasets")  # packages that come with it
+#: Packages whose functions are the engine's, those that Python itself writes (of dataclasses) too.
+_OURS = ("dataflow", "dataflow_widgets", "dataflow_datasets")
 
 
 def install() -> None:
@@ -103,7 +104,7 @@ def without_engine(frames: TracebackType | None) -> TracebackType | None:
         tb
         for tb in _each(frames)
         if not tb.tb_frame.f_code.co_filename.startswith((_PACKAGE, _GENERATED))
-        and _package_of(tb) not in _BESIDE
+        and _package_of(tb) not in _OURS
     ]
     result = None
     for tb in reversed(kept):

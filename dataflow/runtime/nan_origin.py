@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dataflow.runtime.plan import Plan
 
 #: Files of this package, and the code of plans.
-_OURS = re.compile(re.escape(str(Path(__file__).resolve().parents[1])) + "|<dataflow plan")
+_OURS = re.compile(re.escape(str(Path(__file__).resolve().parents[1])) + "|<dataflow ")
 
 
 class NonFiniteWarning(RuntimeWarning):

@@ -129,7 +129,7 @@ class Trial:
         self._overwrites = overwrites
         self._op, self._operands, self._constants = line.op, operands, constants
         self._given, self._made, self._parts, self._scope = given, made, parts, scope
-        self._call = compile(line.text.partition(" = ")[2], "<line>", "eval")
+        self._call = compile(line.text.partition(" = ")[2], "<dataflow line>", "eval")
         self._kernel = kernel_of(line, scope)
 
     def find(self, inputs: list[Any], results: list[Any]) -> Recorded | None:

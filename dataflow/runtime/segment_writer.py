@@ -330,5 +330,5 @@ def _function(
     }
     for i, x in enumerate(results):
         scope |= {f"s{i}": x.shape, f"d{i}": x.dtype}
-    exec(compile("\n".join(lines) + "\n", "<list of calls>", "exec"), scope)
+    exec(compile("\n".join(lines) + "\n", "<dataflow list of calls>", "exec"), scope)
     return scope["call"]  # type: ignore[no-any-return]

@@ -180,3 +180,34 @@ test("what is put aside says what the last run made of it", () => {
   assert.deepEqual([...roleStates(model, marks, new Set([1, 5]))], [["gradient", "pruned"], ["saver", "pruned"]]);
   assert.equal(roleStates(model, null).size, 0);
 });
+
+test("variables without names stand beside their readers, each by itself", () => {
+  const stack = (count) => {
+    const nodes = [node("x", "Placeholder")];
+    let value = "x:0";
+    for (let i = 0; i < count; i++) {
+      const end = i ? `_${i}` : "";
+      nodes.push(node(`Variable${end}`, "VariableV2"), node(`Variable${end}/read`, "Identity", [`Variable${end}:0`]));
+      nodes.push(node(`MatMul${end}`, "MatMul", [value, `Variable${end}/read:0`]));
+      value = `MatMul${end}:0`;
+    }
+    return new GraphModel(nodes);
+  };
+  const closed = (model) => foldBlocks(model, visibleGraph(model, { open: new Set() }));
+  assert.equal(closed(stack(8)).size, 0);
+  assert.equal(closed(stack(150)).size, 150, "in a graph of hundreds of items they are one");
+});
+
+test("assignments that copy one network into another are one, whether a group runs them or a list", () => {
+  const nodes = ["s", "a", "r"].map((name) => node(name, "Placeholder"));
+  for (const net of ["eval", "target"]) {
+    for (let i = 0; i < 5; i++) nodes.push(node(`${net}/w${i}`, "VariableV2"), node(`${net}/MatMul${i}`, "MatMul", ["s:0", `${net}/w${i}:0`]));
+  }
+  for (let i = 0; i < 12; i++) nodes.push(node(`far${i}`, "Neg", [i ? `far${i - 1}:0` : "a:0"]));
+  const assigns = [];
+  for (let i = 0; i < 5; i++) assigns.push(nodes.push(node(`Assign${i ? `_${i}` : ""}`, "Assign", [`target/w${i}:0`, `eval/w${i}:0`])) - 1);
+  nodes.push(...Array.from({ length: 4 }, (_, i) => node(`Mean${i ? `_${i}` : ""}`, "Mean", ["eval/MatMul0:0"])));
+  const model = new GraphModel(nodes);
+  const folded = foldAlike(model, visibleGraph(model, { open: new Set() }));
+  assert.deepEqual([...folded.keys()], assigns, "and results stay one by one");
+});

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import Any
 from xml.etree import ElementTree
 
@@ -210,6 +211,17 @@ def test_wrong_arguments() -> None:
         Timeline(tf.RunMetadata())
     with pytest.raises(TypeError, match="Did you mean title="):
         Timeline(made_up(), titel="x")
+
+
+def test_what_is_said_of_a_session_records_a_run() -> None:
+    with tf.Session() as session:
+        with pytest.raises(TypeError, match="got Session") as caught:
+            Timeline(session)
+        steps = textwrap.dedent(str(caught.value).partition("show it:\n")[2])
+        fetches = tf.add(tf.constant(1.0), 2.0, name="told") * 3.0
+        found = {"tf": tf, "Timeline": Timeline, "session": session, "fetches": fetches}
+        exec(steps.replace("Timeline(", "view = Timeline("), found | {"feed_dict": {}}, found)
+    assert "told" in found["view"].describe()
 
 
 def test_the_picture_without_a_page_is_svg_and_names_are_text() -> None:

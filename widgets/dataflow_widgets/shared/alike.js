@@ -1,6 +1,6 @@
 // What stands side by side and does the same: the slices of one tensor that the steps of a network read, the assignments
 // that copy one network into another. Pure: tested under node.
-import { lastPart } from "./graph.js";
+import { kindOf, lastPart } from "./graph.js";
 
 const LEAST_ITEMS = 15; // all of a smaller picture can be seen
 
@@ -19,8 +19,9 @@ export function foldAlike(model, visible, { atLeast = 4, unfolded = new Set() } 
   for (const item of visible.items) {
     if (item.group) continue;
     const { before, after } = around.get(item.id);
-    if (!before.size || !after.size) continue; // a source, or a result
     const node = model.nodes[item.index];
+    // A source, or a result: one of its own. Assignments that nothing waits for are a list that a program runs.
+    if (!before.size || !(after.size || kindOf(node) === "state")) continue;
     const base = lastPart(node.name).replace(/_\d+$/, "");
     const key = JSON.stringify([item.cluster ?? "", node.op, base, [...before].sort(), [...after].sort()]);
     if (!same.has(key)) same.set(key, { key: `${item.cluster ?? ""}/${base}~${node.op}~${item.index}`, type: node.op, base, members: [] });

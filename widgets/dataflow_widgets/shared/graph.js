@@ -206,8 +206,7 @@ export class GraphModel {
 
   /** Whether a scope holds a variable's own ops, or what an optimizer added: gradients, updates, slots. */
   isDetail(path) {
-    const owner = this.get(path);
-    if (owner && kindOf(owner) === "variable") return true;
+    if (isVariable(this, path)) return true;
     if (/^gradients(_\d+)?$/.test(path) || /(^|\/)(Initializer|(Adam|Momentum|RMSProp|Adagrad|Ftrl)(_\d+)?)$/.test(path)) return true;
     const scope = this.scopes.get(path);
     return scope.ops.length + scope.children.length > 1 && this.updates.get(path) * 5 > scope.count;
@@ -406,6 +405,9 @@ function tellApart(model, items) {
   }
 }
 
+/** Whether a scope holds one variable, with its initial value and its reads. */
+const isVariable = (model, path) => VARIABLES.has(model.get(path)?.op);
+
 /** Whether a constant has no name of its own: `Const_1`, or the `Add/y` of `x + 2`. */
 export function isLiteral(model, index) {
   const node = model.nodes[index];
@@ -429,7 +431,8 @@ function edgeLabel(model, from, slot, whole) {
 export function foldBlocks(model, visible, { atLeast = 4, unfolded = new Set() } = {}) {
   const same = new Map();
   for (const item of visible.items) {
-    if (!item.group || !item.path) continue;
+    // A variable without a name of its own (Variable, Variable_1, ...) is still one by itself: a weight of its layer.
+    if (!item.group || !item.path || (isVariable(model, item.path) && visible.items.length <= FULL_LIMIT)) continue;
     const parent = parentOf(item.path);
     const base = lastPart(item.path).replace(/_?\d+$/, "");
     // Weights stand where they were first read: a cell that is called again has the same ops, without them.
@@ -445,7 +448,7 @@ export function foldBlocks(model, visible, { atLeast = 4, unfolded = new Set() }
     if (one.paths.length < atLeast) continue;
     const key = one.paths[0];
     if (unfolded.has(key)) continue;
-    const block = { key, base: one.base || lastPart(one.paths[0]), type: `${one.num} ops each`, paths: one.paths };
+    const block = { key, base: one.base || lastPart(one.paths[0]), type: one.num === 1 ? "1 op each" : `${one.num} ops each`, paths: one.paths };
     for (const path of one.paths) blocks.set(path, block);
   }
   return blocks;

@@ -80,6 +80,12 @@ class RunTimes(NamedTuple):
     lane_names: list[str]
     critical_waits: list[int]
 
+_HOW_TO_RECORD = """Record a run, and show it:
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    session.run(fetches, feed_dict, options=options, run_metadata=metadata)
+    Timeline(metadata)"""
+
 
 def chrome_trace(step_stats: Any, **options: Any) -> str:
     """The run as Chrome trace JSON; ``options`` as of `Timeline.generate_chrome_trace_format`."""
@@ -102,7 +108,7 @@ def step_stats_of(run: Any) -> Any:
     if not hasattr(stats, "dev_stats"):
         raise TypeError(
             "Timeline takes the RunMetadata of a run, its step_stats, or a recorded run "
-            f"(stepper.trace), got {type(run).__name__}"
+            f"(stepper.trace), got {type(run).__name__}\n{_HOW_TO_RECORD}"
         )
     return stats
 
@@ -116,10 +122,7 @@ def analyze(step_stats: Any) -> RunTimes:
     lanes = [given[pid] for pid in order]
     done = sorted((e for e in events if e["ph"] == "X"), key=lambda e: (e["ts"], e["pid"]))
     if not done:
-        raise ValueError(
-            "This run has no recorded ops. Record one with session.run(fetches, "
-            "options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)."
-        )
+        raise ValueError(f"This run has no recorded ops.\n{_HOW_TO_RECORD}")
     origin = done[0]["ts"]
     sizes = _sizes(step_stats)
     latest: dict[str, int] = {}
