@@ -80,6 +80,7 @@ class RunTimes(NamedTuple):
     lane_names: list[str]
     critical_waits: list[int]
 
+
 _HOW_TO_RECORD = """Record a run, and show it:
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
