@@ -101,9 +101,10 @@ class Verdict:
     def __repr__(self) -> str:
         sign, word, _ = _LOOKS[self.state]
         word, words = translate(word), translate(self.words)
-        if words.startswith(word):  # "Right: ..." needs no second "Right"
-            words = words[len(word) :].lstrip(" :.")
-        text = f"{sign} {word}. {words}" if words else f"{sign} {word}."
+        if not words.startswith(word):  # "Right: ..." needs no second "Right"
+            # Most go on in small letters, or begin with a name of the learner's.
+            words = f"{word}{'.' if not words or words[0].isupper() else ':'} {words}".rstrip()
+        text = f"{sign} {words}"
         return f"{text}\n  {translate(f'Hint: {self.hint}')}" if self.hint else text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def test_a_check_and_widgets_speak_german(lab_page: LabPage, jupyter_server: Jup
     lab_page.open_notebook(jupyter_server.write_notebook("german.ipynb", CELLS))
     lab_page.run_all_cells()
     page = lab_page.page
-    assert "Noch nicht. jeder Lauf druckt dasselbe Ticket: 100" in lab_page.output_text(2)
+    assert "Noch nicht: jeder Lauf druckt dasselbe Ticket: 100" in lab_page.output_text(2)
     question = lab_page.output(3).locator(".df-widget")
     question.get_by_text("Ein Lauf holt Print. Welche Knoten werden beschnitten").wait_for()
     question.get_by_role("button", name="Prüfen", exact=True).click()

@@ -102,7 +102,7 @@ def test_what_a_teacher_sees_of_it(
     answer(lab_page, first, "names = {'x'}")
     assert "Hint: Start at each" in lab_page.output_text(first + 1)
     answer(lab_page, first, "names = {'x', 'y', 'add_op'}")
-    assert lab_page.output_text(first + 1).startswith("✓ Right.")
+    assert lab_page.output_text(first + 1).startswith("✓ Right: ")
     answer(lab_page, second, "useful = add_op")
     question = lab_page.output(code_cell(lab_page, "predict.pruned(pow_op"))
     node(question, "useless").click()

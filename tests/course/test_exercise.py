@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dataflow.course import attempts, check
 from dataflow.course.attempts import MIME
+from dataflow.course.check import lesson17
 from dataflow.course.exercise import Verdict, begun, exercise, expect, expect_type, is_blank
 
 
@@ -41,11 +43,32 @@ def test_hints_come_one_after_the_other() -> None:
     assert second.hint == "Count on from six."
     assert third.hint == "value = 7"
     assert fourth.hint.startswith(third.hint) and "end of the lesson" in fourth.hint
-    assert repr(first) == "✗ Not yet. got 1, needed another number\n  Hint: It is odd."
+    assert repr(first) == "✗ Not yet: got 1, needed another number\n  Hint: It is odd."
     right = ex7(7)
-    assert right and repr(right) == "✓ Right. 7."
+    assert right and repr(right) == "✓ Right: 7."
     assert [a["right"] for a in right.attempts] == [False, False, False, False, True]
     assert len(ex7(7).attempts) == 5, "the same right answer again is no new attempt"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("Right: 7.", "✓ Right: 7."),
+        ("Right, also for zero.", "✓ Right, also for zero."),
+        ("Right for both.", "✓ Right for both."),
+        ("Right.", "✓ Right."),
+        ("7 it is.", "✓ Right: 7 it is."),
+        ("All of them.", "✓ Right. All of them."),
+        ("", "✓ Right."),
+    ],
+)
+def test_a_verdict_is_a_sentence(words: str, told: str) -> None:
+    assert repr(Verdict("lesson01.ex1", "right", words)) == told
+
+
+def test_the_call_in_place_of_its_result_is_told_so() -> None:
+    told = lesson17.ex2(SimpleNamespace(result=lambda: (0.1, 300)))
+    assert ".result()" in told.words and "costs no hint" in told.words
 
 
 def test_what_is_blank_is_no_attempt() -> None:

@@ -94,12 +94,12 @@ def ex1(x: Any) -> str:
 def test_a_check_speaks_german() -> None:
     verdict = ex1(4)
     assert repr(verdict) == (
-        "✗ Noch nicht. m4 ist 4, gebraucht wird ein Tensor\n"
+        "✗ Noch nicht: m4 ist 4, gebraucht wird ein Tensor\n"
         "  Hinweis: Jede Operation genügt: tf.negative(useless), oder useless + 1."
     )
     assert verdict.words == "m4 is 4, needed a tensor", "what is kept is the same for a whole class"
     assert (
-        repr(ex1(3)) == "✓ Richtig. 6 verschiedene Zustände, und der nächste ist wieder der erste."
+        repr(ex1(3)) == "✓ Richtig: 6 verschiedene Zustände, und der nächste ist wieder der erste."
     )
     assert repr(ex1(...)).startswith("… Offen. Noch nichts zu prüfen")
 

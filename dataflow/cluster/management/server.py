@@ -110,6 +110,7 @@ class Server:
         self._listener: Listener | InProcessListener | None = None
         self._stopped = threading.Event()
         self._sessions: set[MasterSession] = set()
+        self._num_steps_led = 0  # by sessions that have ended
         self._lock = threading.Lock()
         self.task = f"/job:{self._job_name}/task:{self._task_index}"
         self.resources = ResourceManager()
@@ -246,6 +247,7 @@ class Server:
         ]
         variables = self.resources.items("variable")
         accumulators = self.resources.items("accumulator")
+        num_steps_led = self._num_steps_led + sum(s.num_steps for s in list(self._sessions))
         return {
             "task": self.task,
             "pid": os.getpid(),
@@ -254,7 +256,7 @@ class Server:
             "address": getattr(self, "address", ""),
             "seconds": time.time() - self.service.started,
             "processor_seconds": time.process_time(),
-            "steps": self.service.num_steps + sum(s.num_steps for s in list(self._sessions)),
+            "steps": self.service.num_steps + num_steps_led,
             "received_bytes": sum(k.bytes_received + k.shared_bytes_received for k in connections),
             "sent_bytes": sum(k.bytes_sent + k.shared_bytes_sent for k in connections),
             "shared_received_bytes": sum(
@@ -348,7 +350,9 @@ class Server:
     def end_master_session(self, session: MasterSession) -> None:
         """Let all tasks drop what the session registered."""
         with self._lock:
-            self._sessions.discard(session)
+            if session in self._sessions:
+                self._sessions.remove(session)
+                self._num_steps_led += session.num_steps
         session.close()
         self.service.close_session(None, {"session": session.name}, [])  # type: ignore[arg-type]
 

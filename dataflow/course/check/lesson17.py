@@ -65,6 +65,10 @@ def ex1(cluster: Any, build: Callable[[], Any]) -> str:
 def ex2(loss_and_count: Any) -> str:
     """Loss and number of updates of one worker alone."""
     expect_type(
+        not hasattr(loss_and_count, "result"),
+        "that is the call, which begins the work; what work returns is its .result()",
+    )
+    expect_type(
         isinstance(loss_and_count, (list, tuple)) and len(loss_and_count) == 2,
         f"needed what work returns, the loss and the count; got {type(loss_and_count).__name__}",
     )
@@ -91,7 +95,8 @@ def ex2(loss_and_count: Any) -> str:
 def ex3(error: Any) -> str:
     """The error of a task that does not exist."""
     expect_type(
-        isinstance(error, Exception), f"error is {type(error).__name__}, needed the exception"
+        isinstance(error, Exception),
+        f"error is {type(error).__name__}, needed the exception that sess.run raises: let `except ... as e` catch it",
     )
     expect(
         isinstance(error, tf.errors.InvalidArgumentError),

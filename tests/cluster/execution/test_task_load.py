@@ -100,6 +100,20 @@ def training_step(worker, gate):
         return w, tf.assign_add(w, gradient)
 
 
+def test_the_task_that_led_steps_says_so_when_its_sessions_have_ended(cluster):
+    with tf.device("/job:ps/task:0"):
+        count = tf.get_variable("count_of_steps", initializer=0.0)
+    before = {name: cluster[name].status()["steps"] for name in ("ps:0", "worker:0")}
+    for _ in range(2):
+        with tf.Session(cluster["worker:0"].target) as session:
+            session.run(count.initializer)
+            for _ in range(5):
+                session.run(count.assign_add(1.0).op)
+    after = {name: cluster[name].status()["steps"] for name in before}
+    assert after["worker:0"] - before["worker:0"] == 12
+    assert after["ps:0"] - before["ps:0"] >= 12
+
+
 def test_a_ps_reports_how_stale_gradients_were(cluster, eventually):
     with tf.device("/job:worker/task:1"):
         queue = tf.FIFOQueue(5, [tf.float32], shapes=[[]], shared_name="gate")
