@@ -494,7 +494,10 @@ def test_a_wrapped_function_keeps_its_variables() -> None:
     assert first.variables[0].name == "v:0" and first.variables[0] is not second.variables[0]
     part = first.prune("x:0", first.graph.get_tensor_by_name("doubled:0"))
     assert float(part(tf.constant(5.0))) == 10.0
-    assert first.variables[0].numpy() == 5.0  # the part assigns nothing
+    assert part.name == first.name
+    named = first.prune("x:0", first.graph.get_tensor_by_name("doubled:0"), "twice")
+    assert named.name == "twice" and float(named(tf.constant(4.0))) == 8.0
+    assert first.variables[0].numpy() == 5.0  # the parts assign nothing
     with tf.GradientTape() as tape:
         y = first(tf.constant(1.0))
     assert float(tape.gradient(y, first.variables[0])) == 2.0

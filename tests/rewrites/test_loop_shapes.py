@@ -112,6 +112,21 @@ def test_an_element_that_nobody_writes_has_a_size_of_its_own() -> None:
     assert _symbols(seen[0], [x])[1] == 3 and _symbols(seen[0], [x])[0] != batch
 
 
+def test_an_arrays_gradients_have_sizes_of_their_own() -> None:
+    x, y = (tf.placeholder(tf.float32, [None, 3]) for _ in range(2))
+    array = tf.TensorArray(tf.float32, 2, clear_after_read=False, infer_shape=False)
+    array = array.write(0, x).write(1, x)
+    gradients = array.grad("one").write(0, y).write(1, y)
+    read = gradients.read(0)
+    read.set_shape([None, 3])
+    element = array.read(0)
+    element.set_shape([None, 3])
+    tf.while_loop(lambda i: i < 2, lambda i: i + 1, [0])  # arrays are for loops
+    # A gradient that was never written reads as zeros of the element's shape.
+    assert _symbols(read, [x, y])[0] not in (_symbols(x, [x, y])[0], _symbols(y, [x, y])[0])
+    assert _symbols(element, [x, y])[0] == _symbols(x, [x, y])[0]
+
+
 def test_nested_loops_settle() -> None:
     x = tf.placeholder(tf.float32, [None, 2])
 

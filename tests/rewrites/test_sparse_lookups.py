@@ -157,6 +157,19 @@ def test_a_fetched_part_is_what_it_was(inner: str) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+def test_filled_indices_that_are_read_elsewhere_stay() -> None:
+    sparse, values = lookup()
+    table = tf.placeholder(tf.float32, [5, 2])
+    y = tf.nn.safe_embedding_lookup_sparse([table], sparse)
+    largest = tf.reduce_max(nodes_inside(y, "SparseFillEmptyRows")[-1].outputs[0])
+    feeds = {table: np.arange(10, dtype=np.float32).reshape(5, 2) + 1}
+    feeds |= flat(sparse, values["empty rows and repeated ids"])
+    plan, got, wanted = both([y, largest], feeds)
+    assert "sparse_lookup" not in rules(plan)
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_other_lookups_stay_as_they_are() -> None:
     sparse, values = lookup()
     deep = tf.sparse_placeholder(tf.int64, [None, 2, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,3 +82,16 @@ def test_a_function_called_from_many_lines_is_no_loop() -> None:
         warnings.simplefilter("error", GrowingGraphWarning)
         lines = "\n".join("session.run(tf.negative(1.0))" for _ in range(2 * MOST_TURNS))
         exec(compile(lines, "cells.py", "exec"), {"session": session, "tf": tf})
+
+
+def test_a_loop_far_down_in_a_long_function_is_one_place() -> None:
+    """Its line and its instruction are numbers that Python makes anew for each frame."""
+    before = "    total = 0\n" * 1000
+    source = (
+        f"def far(session, tf):\n{before}    for i in range({MOST_TURNS + 2}):\n"
+        "        session.run(tf.square(3.0))\n"
+    )
+    made: dict[str, Any] = {}
+    exec(compile(source, __file__, "exec"), made)
+    with tf.Session() as session, pytest.warns(GrowingGraphWarning, match="line 1003 has added"):
+        made["far"](session, tf)
