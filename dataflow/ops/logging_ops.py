@@ -15,6 +15,9 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.shapes import Dims
 
+#: Where a graph keeps its `tf.Print` nodes, until a run has used each (`Graph.attachments`).
+PRINTS = "prints"
+
 
 @define_op(
     "Assert",
@@ -128,7 +131,11 @@ def Print(
         attrs["first_n"] = first_n
     if summarize is not None:
         attrs["summarize"] = summarize
-    return print_op(input_, list(data), name=name, **attrs)  # type: ignore[no-any-return]
+    printed: Tensor = print_op(input_, list(data), name=name, **attrs)
+    graph = printed.graph
+    if not graph.executes_eagerly:
+        graph.attachments.setdefault(PRINTS, []).append(printed.op)
+    return printed
 
 
 def print_(*inputs: Any, **kwargs: Any) -> Any:

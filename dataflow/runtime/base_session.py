@@ -28,6 +28,7 @@ from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrappe
 from dataflow.runtime.growing_graph import watch_growth
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.resources import ResourceManager
+from dataflow.runtime.unused_prints import watch_prints
 from dataflow.runtime.waiting import LoopEnd, within
 
 if TYPE_CHECKING:
@@ -244,6 +245,7 @@ class BaseSession:
                         "default when this session was made: make it with tf.Session(graph=t.graph)."
                     )
                 plan = Plan(self, FetchPlan(self._graph, fetches, self), tensors)
+                watch_prints(self._graph, plan.ops)
                 if full_key is not None:
                     if len(self._plans) >= _MAX_PLANS:
                         self._plans.pop(next(iter(self._plans)))
