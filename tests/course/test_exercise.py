@@ -8,11 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dataflow.course import attempts, check
 from dataflow.course.attempts import MIME
-from dataflow.course.check import lesson17
+from dataflow.course.check import lesson17, lesson19
 from dataflow.course.exercise import Verdict, begun, exercise, expect, expect_type, is_blank
 
 
@@ -69,6 +70,19 @@ def test_a_verdict_is_a_sentence(words: str, told: str) -> None:
 def test_the_call_in_place_of_its_result_is_told_so() -> None:
     told = lesson17.ex2(SimpleNamespace(result=lambda: (0.1, 300)))
     assert ".result()" in told.words and "costs no hint" in told.words
+
+
+def test_what_is_told_of_a_wrong_division_is_small() -> None:
+    told = lesson19.ex5(lambda sizes, num_tasks: [i % num_tasks for i in range(len(sizes))])
+    assert not told and "not in order" in told.words
+    assert len(told.words) < 80, "one of the smallest networks, not the first that was drawn"
+    told = lesson19.ex2(lambda inputs, hidden, classes: 148)
+    assert "by layer that is 118,400 bytes, by data 1,270,400" in told.words
+    told = lesson19.ex4(lambda answers: np.mean(answers, 0).argmax(1))
+    assert (
+        "3 models, picture 0: you say class 0; the votes for the classes are [1, 2, 0]"
+        in told.words
+    )
 
 
 def test_what_is_blank_is_no_attempt() -> None:
