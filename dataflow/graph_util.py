@@ -36,8 +36,10 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Any) -> Any:
     for node in graph_def.node:
         if node.name in wanted:
             result.node.add().CopyFrom(node)
-    result.versions.CopyFrom(graph_def.versions)
-    result.library.CopyFrom(graph_def.library)
+    if graph_def.HasField("versions"):
+        result.versions.CopyFrom(graph_def.versions)
+    if graph_def.HasField("library"):
+        result.library.CopyFrom(graph_def.library)
     return result
 
 
@@ -140,21 +142,31 @@ def _take_value(result: Any, added: Any, node: Any, value_types: dict[str, Any])
 
 
 def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
-    """The GraphDef without CheckNumerics and Identity nodes, which only training needs."""
+    """The GraphDef without CheckNumerics and Identity nodes, which only training needs.
+
+    A CheckNumerics goes with the control inputs that wait for it; an Identity stays where control inputs come
+    to it or from it, or where it reads a variable.
+    """
     protected = set(protected_nodes or ())
-    removable = {
-        node.name: node.input[0]
-        for node in input_graph.node
-        if node.op in ("Identity", "CheckNumerics")
-        and node.name not in protected
-        and len(node.input) == 1
+    checks = {
+        n.name: n.input[0]
+        for n in input_graph.node
+        if n.op == "CheckNumerics" and n.name not in protected
     }
-    used_as_control = {i[1:] for n in input_graph.node for i in n.input if i.startswith("^")}
-    by_name = {n.name: n for n in input_graph.node}
-    for name in list(removable):
-        source = by_name.get(_node_name(removable[name]))
-        if name in used_as_control or (source is not None and _is_variable(source.op)):
-            del removable[name]
+    kept = [n for n in input_graph.node if n.name not in checks]
+    inputs = {
+        n.name: [i for i in n.input if i.removeprefix("^") not in checks or i[0] != "^"]
+        for n in kept
+    }
+    used_as_control = {i[1:] for own in inputs.values() for i in own if i.startswith("^")}
+    variables = {n.name for n in kept if _is_variable(n.op)}
+    removable = dict(checks)
+    for node in kept:
+        own = inputs[node.name]
+        if node.op != "Identity" or node.name in protected | used_as_control or len(own) != 1:
+            continue
+        if _node_name(own[0]) not in variables:
+            removable[node.name] = own[0]
 
     def resolve(reference: str) -> str:
         while _node_name(reference) in removable and not reference.startswith("^"):
@@ -162,14 +174,15 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
         return reference
 
     result = type(input_graph)()
-    for node in input_graph.node:
+    for node in kept:
         if node.name in removable:
             continue
         added = result.node.add()
         added.CopyFrom(node)
         del added.input[:]
-        added.input.extend(resolve(i) for i in node.input)
-    result.versions.CopyFrom(input_graph.versions)
+        added.input.extend(resolve(i) for i in inputs[node.name])
+    if input_graph.HasField("versions"):
+        result.versions.CopyFrom(input_graph.versions)
     return result
 
 

@@ -24,8 +24,6 @@ _RENAMED: dict[str, dict[str, str]] = {
     "Select": {"t": "x", "e": "y"},
     "Where": {"input": "condition"},
 }
-#: Functions that begin with ``_`` there, as Python has names of its own for them.
-_HIDDEN = ("_sum", "_max", "_min", "_all", "_any", "_abs", "_pow", "_range", "_print", "_assert")
 
 
 @cache
@@ -52,7 +50,8 @@ def _parameters(op_type: str) -> dict[str, str]:
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    op_type = _names().get(name.removeprefix("_") if name in _HIDDEN else name)
+    # Until TensorFlow 1.7 most of them began with ``_``, and those that Python has names of its own for still do.
+    op_type = _names().get(name if name.startswith("__") else name.removeprefix("_"))
     if op_type is None:
         raise AttributeError(f"no op is called {name!r}", name=name, obj=object())
     op = all_ops()[op_type]

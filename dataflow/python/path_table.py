@@ -163,7 +163,7 @@ python.layers.{core base normalization pooling layers} : layers layers.base pyth
 python.layers.utils : python.layer_sizes layers.base
 python.saved_model : saved_model
 python.saved_model.{builder builder_impl} : saved_model.builder saved_model
-python.saved_model.{loader loader_impl simple_save} : saved_model
+python.saved_model.{loader loader_impl simple_save} : train.saved_model_loader saved_model
 python.saved_model.main_op : saved_model.main_op
 python.saved_model.nested_structure_coder : tf
 python.saved_model.model_utils : python.mode_keys estimator

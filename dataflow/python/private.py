@@ -29,6 +29,7 @@ from dataflow.runtime.feeds import register_feed_expander
 from dataflow.runtime.fetches import register_fetch_expander
 from dataflow.shapes import TensorShape, broadcast_static_shape as broadcast_shape
 from dataflow.train.device_setter import RoundRobinStrategy
+from dataflow.train.saveables import all_saveable_objects
 
 __all__ = [
     "Convolution",
@@ -52,6 +53,7 @@ __all__ = [
 #: What no name of a summary's scope may hold.
 _INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
 _RoundRobinStrategy = RoundRobinStrategy
+_all_saveable_objects = all_saveable_objects
 
 _registered: set[type] = set()
 

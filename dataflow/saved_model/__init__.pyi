@@ -8,13 +8,12 @@ from dataflow.saved_model import (
     tag_constants as tag_constants,
     tensor_infos as utils,
 )
-from dataflow.train.saved_models import (
-    SavedModelBuilder as Builder,
-    maybe_saved_model_directory as contains_saved_model,
+from dataflow.train.saved_model_loader import (
     load as load,
+    maybe_saved_model_directory as contains_saved_model,
     maybe_saved_model_directory as maybe_saved_model_directory,
-    simple_save as simple_save,
 )
+from dataflow.train.saved_models import SavedModelBuilder as Builder, simple_save as simple_save
 from dataflow.train.signatures import (
     build_signature_def as build_signature_def,
     build_tensor_info as build_tensor_info,

@@ -1,5 +1,5 @@
 """``tf.saved_model.loader``."""
 
-from dataflow.train.saved_models import load, maybe_saved_model_directory
+from dataflow.train.saved_model_loader import load, maybe_saved_model_directory
 
 __all__ = ["load", "maybe_saved_model_directory"]

@@ -1,8 +1,7 @@
-"""SavedModels: a folder with ``saved_model.pb`` (graphs with tags and signatures) and variables.
+"""SavedModels: a folder with ``saved_model.pb`` (graphs with tags and signatures) and variables, written.
 
-TensorFlow's SavedModels can be loaded, as far as their nodes are known here. The variables of those
-written here are in TensorFlow's files, whatever the format of checkpoints is, so that its loader and
-its server read them; older ones in ``variables/variables.safetensors`` are read, too.
+Their variables are in TensorFlow's files, whatever the format of checkpoints is, so that its loader and its
+server read them. `saved_model_loader` reads them back.
 """
 
 from __future__ import annotations
@@ -18,9 +17,7 @@ from dataflow.formats.checkpoint_writer import TENSORFLOW, make_bundle, written_
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.graph import Graph
 from dataflow.ops.static_value import static_value
-from dataflow.train.meta_graph import import_scoped_meta_graph, naming
 from dataflow.train.saved_model_messages import (
     ASSETS_KEY,
     TYPES_IN_FILES,
@@ -41,13 +38,7 @@ VARIABLES_FOLDER, VARIABLES_NAME = "variables", "variables"
 ASSETS_FOLDER = "assets"
 MAIN_OP_KEY = "saved_model_main_op"
 LEGACY_INIT_OP_KEY = "legacy_init_op"
-_INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"
-
-
-# ---- signatures ----------------------------------------------------------------------------------
-
-
-# ---- writing -------------------------------------------------------------------------------------
+INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"
 
 
 class SavedModelBuilder:
@@ -218,94 +209,6 @@ def simple_save(
     builder.save()
 
 
-# ---- loading -------------------------------------------------------------------------------------
-
-
-def maybe_saved_model_directory(export_dir: Any) -> bool:
-    """Whether the folder holds a SavedModel."""
-    folder = local_path(export_dir)
-    names = (MODEL_FILENAME, MODEL_FILENAME_TEXT)
-    return any(os.path.isfile(os.path.join(folder, name)) for name in names)
-
-
-def read_saved_model(export_dir: Any) -> list[Any]:
-    """The ``MetaGraphDef``s of a SavedModel.
-
-    Raises `OSError` where there is none, or where it is damaged.
-    """
-    from google.protobuf.message import DecodeError
-    from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
-
-    path = os.path.join(local_path(export_dir), MODEL_FILENAME)
-    as_text = os.path.join(local_path(export_dir), MODEL_FILENAME_TEXT)
-    if not os.path.isfile(path) and os.path.isfile(as_text):
-        return _read_text(as_text)
-    if not os.path.isfile(path):
-        raise OSError(
-            f"SavedModel file does not exist at: {export_dir}/{{{MODEL_FILENAME_TEXT}|{MODEL_FILENAME}}}"
-        )
-    with open(path, "rb") as opened:
-        data = opened.read()
-    try:
-        graphs = saved_model_class().FromString(data).meta_graphs
-        return [
-            with_types(MetaGraphDef.FromString(m), TYPES_IN_FILES, TYPES_IN_MEMORY) for m in graphs
-        ]
-    except DecodeError as error:
-        raise OSError(f"Cannot parse file {path}: {error}.") from error
-
-
-def _read_text(path: str) -> list[Any]:
-    from google.protobuf import text_format
-
-    with open(path, encoding="utf-8") as opened:
-        text = opened.read().replace(TYPES_IN_FILES, TYPES_IN_MEMORY)
-    try:
-        return list(text_format.Parse(text, readable_class()()).meta_graphs)
-    except text_format.ParseError as error:
-        raise OSError(f"Cannot parse file {path}: {error}.") from error
-
-
-def load(
-    sess: BaseSession,
-    tags: Any,
-    export_dir: Any,
-    import_scope: str | None = None,
-    **saver_kwargs: Any,
-) -> Any:
-    """Adds the graph with exactly these tags to the session's graph and restores its variables.
-
-    Returns its ``MetaGraphDef``, with the signatures. Raises `RuntimeError` where no graph has
-    these tags, `OSError` where there is no SavedModel.
-    """
-    wanted = {tags} if isinstance(tags, str) else set(tags)
-    export_dir = local_path(export_dir)  # Estimator.export_savedmodel gives bytes
-    graphs = read_saved_model(export_dir)
-    found = [m for m in graphs if set(m.meta_info_def.tags) == wanted]
-    if not found:
-        available = [sorted(m.meta_info_def.tags) for m in graphs]
-        raise RuntimeError(
-            f"MetaGraphDef associated with tags {sorted(wanted)} could not be found in SavedModel "
-            f"{local_path(export_dir)}; there is: {available}"
-        )
-    folder = local_path(export_dir)
-    with sess.graph.as_default(), naming(folder):
-        meta, _ = import_scoped_meta_graph(found[0], import_scope=import_scope, **saver_kwargs)
-        prefix = os.path.join(folder, VARIABLES_FOLDER, VARIABLES_NAME)
-        if meta.HasField("saver_def") and meta.saver_def.restore_op_name:
-            Saver.from_proto(meta.saver_def, import_scope).restore(sess, prefix)
-        scope = f"{import_scope}/" if import_scope else ""
-        feeds = {
-            sess.graph.get_tensor_by_name(scope + asset.tensor_info.name): os.path.join(
-                folder, ASSETS_FOLDER, asset.filename
-            )
-            for asset in _assets(found[0])
-        }
-        for op in _init_ops(meta, scope, sess.graph):
-            sess.run(op, feeds or None)
-    return meta
-
-
 def _check_tensor_info(key: str, info: Any) -> None:
     """Raises `AssertionError` for a tensor of a signature that has no name, or no dtype."""
     encoding = info.WhichOneof("encoding")
@@ -314,29 +217,9 @@ def _check_tensor_info(key: str, info: Any) -> None:
             "All TensorInfo protos used in the SignatureDefs must have one of the 'encoding' fields "
             f"(e.g., name or coo_sparse) set; in signature {key!r}: {info}"
         )
-    if encoding != "composite_tensor" and not info.dtype:
+    is_op = key == INIT_OP_SIGNATURE_KEY  # an op has no dtype
+    if encoding != "composite_tensor" and not info.dtype and not is_op:
         raise AssertionError(
             "All TensorInfo protos used in the SignatureDefs must have the dtype field set; "
             f"in signature {key!r}: {info}"
         )
-
-
-def _assets(meta: Any) -> list[Any]:
-    """The ``AssetFileDef``s: since TensorFlow 2 in a field of their own, before in a collection."""
-    if meta.asset_file_def or ASSETS_KEY not in meta.collection_def:
-        return list(meta.asset_file_def)
-    holder = type(meta)()
-    for packed in meta.collection_def[ASSETS_KEY].any_list.value:
-        holder.asset_file_def.add().ParseFromString(packed.value)
-    return list(holder.asset_file_def)
-
-
-def _init_ops(meta: Any, scope: str, graph: Graph) -> list[Any]:
-    if _INIT_OP_SIGNATURE_KEY in meta.signature_def:
-        outputs = meta.signature_def[_INIT_OP_SIGNATURE_KEY].outputs
-        return [graph.as_graph_element(scope + i.name) for i in outputs.values()]
-    for key in (MAIN_OP_KEY, LEGACY_INIT_OP_KEY):
-        if key in meta.collection_def:
-            names = meta.collection_def[key].node_list.value
-            return [graph.as_graph_element(scope + name) for name in names[:1]]
-    return []

@@ -132,3 +132,65 @@ def test_files_beside_a_program() -> None:
     assert not context.executing_eagerly() and context.in_graph_mode()
     with context.graph_mode():
         assert tf.constant(1).op is not None
+
+
+def test_a_saved_model_is_frozen(saved: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.train.import_meta_graph(str(saved / "model.meta")).restore(sess, str(saved / "model"))
+        x, y = (sess.graph.get_tensor_by_name(name) for name in ("x:0", "y:0"))
+        tf.saved_model.simple_save(sess, str(saved / "served"), {"x": x}, {"y": y})
+    out = str(saved / "frozen.pb")
+    files = ("", "", False, None, "y", None, None, out, False, "", "", "", None)
+    frozen = freeze_graph.freeze_graph(*files, str(saved / "served"), "serve", checkpoint_version=2)
+    np.testing.assert_array_equal(value_of(frozen), [[9.0, 11.0]])
+
+
+def test_a_variable_in_parts_is_not_frozen_from_a_checkpoint(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        parts = tf.fixed_size_partitioner(2)
+        v = tf.get_variable("v", [4, 2], partitioner=parts)
+        tf.identity(v, name="y")
+        sess.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(sess, str(tmp_path / "model"))
+    with pytest.raises(ValueError, match="'v' of the checkpoint in parts"):
+        freeze_graph.freeze_graph_with_def_protos(graph.as_graph_def(), None, path, "y")
+
+
+@pytest.mark.parametrize("is_depthwise", [False, True])
+def test_batch_normalizations_are_folded(is_depthwise: bool) -> None:
+    numbers = np.random.default_rng(3)
+
+    def constant(*shape: int) -> Any:
+        return tf.constant(numbers.uniform(0.5, 2.0, shape).astype(np.float32))
+
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None, 5, 5, 2], name="x")
+        if is_depthwise:
+            conv = tf.nn.depthwise_conv2d(x, constant(3, 3, 2, 2), [1, 1, 1, 1], "SAME")
+        else:
+            conv = tf.nn.conv2d(x, constant(3, 3, 2, 4), [1, 1, 1, 1], "SAME")
+        scale, offset, mean, variance = (constant(4) for _ in range(4))
+        normal, _, _ = tf.nn.fused_batch_norm(
+            conv, scale, offset, mean, variance, is_training=False, name="y"
+        )
+        value = numbers.normal(size=(2, 5, 5, 2))
+        expected = sess.run(normal, {x: value})
+    smaller = optimize_for_inference_lib.optimize_for_inference(
+        graph.as_graph_def(), ["x"], ["y"], tf.float32.as_datatype_enum
+    )
+    assert [n.op for n in smaller.node if n.name == "y"] == ["BiasAdd"]
+    assert not [n for n in smaller.node if n.op.startswith("FusedBatchNorm")]
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        tf.import_graph_def(smaller, name="")
+        np.testing.assert_allclose(sess.run("y:0", {"x:0": value}), expected, rtol=1e-4)
+
+
+def test_checks_go_with_what_waits_for_them() -> None:
+    with tf.Graph().as_default() as graph:
+        a = tf.constant(1.0, name="a")
+        check = tf.check_numerics(a, "not finite", name="check")
+        with tf.control_dependencies([check]):
+            waiting = tf.identity(a, name="waiting")
+        tf.add(waiting, check, name="y")
+    left = tf.graph_util.remove_training_nodes(graph.as_graph_def(), ["y"])
+    assert [(n.name, list(n.input)) for n in left.node] == [("a", []), ("y", ["a", "a"])]

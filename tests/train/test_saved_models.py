@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
 
 import dataflow as tf
-from dataflow.train import saved_models
+from dataflow.train import saved_model_loader
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -133,7 +134,7 @@ def test_assets_of_tensorflow_1_are_in_a_collection(tmp_path, as_text) -> None:
     data = file.read_bytes()
     assert b"type.googleapis.com/tensorflow.AssetFileDef" in data
     assert b"tensorboard" not in data
-    meta = saved_models.read_saved_model(tmp_path / "m")[0]
+    meta = saved_model_loader.read_saved_model(tmp_path / "m")[0]
     meta.ClearField("asset_file_def")
     builder = tf.saved_model.builder.SavedModelBuilder(tmp_path / "of_1")
     builder._meta_graphs = [meta]
@@ -187,3 +188,53 @@ def test_a_signature_needs_names_and_types(tmp_path, field, message) -> None:
     with tf.Session() as session, pytest.raises(AssertionError, match=message):
         session.run(tf.global_variables_initializer())
         builder.add_meta_graph_and_variables(session, ["serve"], {"s": signature})
+
+
+def test_a_loader_goes_step_by_step(tmp_path):
+    write(tmp_path)
+    loader = saved_model_loader.SavedModelLoader(os.fsencode(tmp_path))
+    assert loader.export_dir == str(tmp_path)
+    assert set(loader.get_meta_graph_def_from_tags(["serve"]).signature_def) == {"serving_default"}
+    graph = tf.Graph()
+    saver, (y, x) = loader.load_graph(graph, ["serve"], return_elements=["y:0", "x"])
+    assert y is graph.get_tensor_by_name("y:0") and x is graph.get_operation_by_name("x")
+    with tf.Session(graph=graph) as session:
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run("w:0")
+        with pytest.raises(ValueError, match=r"needs a tf\.train\.Saver"):
+            loader.restore_variables(session, None)
+        loader.restore_variables(session, saver)
+        loader.run_init_ops(session, ["serve"])  # there is none
+        assert session.run("w:0").tolist() == [[3.0], [4.0]]
+    with pytest.raises(ValueError, match="'z:0' not found in graph"):
+        loader.load_graph(tf.Graph(), ["serve"], return_elements=["z:0"])
+    with pytest.raises(RuntimeError, match="there is"):
+        loader.get_meta_graph_def_from_tags([""])
+
+
+@pytest.mark.parametrize("is_in_signature", [False, True])
+def test_an_op_of_initialization_runs_below_its_scope(tmp_path, is_in_signature):
+    from dataflow.saved_model import builder
+
+    made = (builder._SavedModelBuilder if is_in_signature else builder.SavedModelBuilder)(tmp_path)
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(5, name="v")
+        session.run(tf.global_variables_initializer())
+        op = tf.group(v.assign(7))
+        key = "init_op" if is_in_signature else "main_op"
+        made.add_meta_graph_and_variables(session, ["g"], {}, **{key: op})
+    made.save()
+    loader = saved_model_loader.SavedModelLoader(tmp_path)
+    with tf.Session() as session:
+        saver, _ = loader.load_graph(session.graph, ["g"], import_scope="a")
+        loader.restore_variables(session, saver, "a")
+        assert session.run("a/v:0") == 5
+        if is_in_signature:
+            with pytest.raises(tf.errors.NotFoundError, match="give the scope"):
+                loader.run_init_ops(session, ["g"])
+            loader.run_init_ops(session, ["g"], import_scope="a")
+        else:
+            loader.run_init_ops(session, ["g"])
+        assert session.run("a/v:0") == 7
+        loader.load(session, ["g"], import_scope="b")
+        assert session.run("b/v:0") == 7

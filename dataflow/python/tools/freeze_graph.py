@@ -18,35 +18,44 @@ def freeze_graph_with_def_protos(
     initializer_nodes: str = "",
     variable_names_whitelist: str = "",
     variable_names_blacklist: str = "",
+    input_meta_graph_def: Any = None,
+    input_saved_model_dir: Any = None,
+    saved_model_tags: Any = None,
+    checkpoint_version: int = 2,
 ) -> Any:
     """The GraphDef with each variable's value in ``input_checkpoint`` as a constant.
 
-    ``output_node_names`` and the lists of variables are names with commas between them. Where
-    ``output_graph`` is given, the GraphDef is written there, too. Raises `ValueError` where there is no such
-    checkpoint or no output is named, `AssertionError` for a name that is not in the graph.
+    ``output_node_names`` and the lists of variables are names with commas between them. The graph is
+    ``input_graph_def``, else that of ``input_meta_graph_def``, or the one of a SavedModel with
+    ``saved_model_tags`` (a list), whose variables take the place of a checkpoint. ``checkpoint_version`` says
+    nothing here: both formats are read. Where ``output_graph`` is given, the GraphDef is written there, too.
+    Raises `ValueError` where there is no such checkpoint or no output is named, and for partitioned variables of
+    a checkpoint; `AssertionError` for a name that is not in the graph.
     """
     from dataflow.graph.graph import Graph
     from dataflow.graph.import_graph import import_graph_def
     from dataflow.graph_util import convert_variables_to_constants
     from dataflow.runtime.session import Session
     from dataflow.train.checkpoint_management import checkpoint_exists
-    from dataflow.train.saver import Saver
+    from dataflow.train.saved_model_loader import load
 
-    if not checkpoint_exists(input_checkpoint):
+    if not input_saved_model_dir and not checkpoint_exists(input_checkpoint):
         raise ValueError(f"Input checkpoint '{input_checkpoint}' doesn't exist!")
     if not output_node_names.replace(" ", ""):
         raise ValueError("You need to supply the name of a node to --output_node_names.")
-    graph_def = type(input_graph_def)()
-    graph_def.CopyFrom(input_graph_def)
-    if clear_devices:
-        for node in graph_def.node:
-            node.device = ""
+    if input_meta_graph_def is not None and input_graph_def is None:
+        input_graph_def = input_meta_graph_def.graph_def
+        input_saver_def = input_saver_def or input_meta_graph_def.saver_def
     with Graph().as_default() as graph, Session(graph=graph) as session:
-        import_graph_def(graph_def, name="")
-        if input_saver_def:
-            Saver(saver_def=input_saver_def).restore(session, input_checkpoint)
+        if input_saved_model_dir:
+            graph_def = load(session, saved_model_tags, input_saved_model_dir).graph_def
         else:
-            Saver(_saved_variables(graph, input_checkpoint)).restore(session, input_checkpoint)
+            graph_def = type(input_graph_def)()
+            graph_def.CopyFrom(input_graph_def)
+            _clear_devices(graph_def, clear_devices)
+            import_graph_def(graph_def, name="")
+            _restore(session, input_saver_def, input_checkpoint)
+        _clear_devices(graph_def, clear_devices)
         for name in _names(initializer_nodes):
             session.run(graph.get_operation_by_name(name))
         result = convert_variables_to_constants(
@@ -78,23 +87,19 @@ def freeze_graph(
     input_meta_graph: str | None = None,
     input_saved_model_dir: str | None = None,
     saved_model_tags: str = "serve",
+    checkpoint_version: int = 2,
 ) -> Any:
-    """`freeze_graph_with_def_protos` of files: a GraphDef, or else the graph of ``input_meta_graph``.
+    """`freeze_graph_with_def_protos` of files: a GraphDef, or the graph of ``input_meta_graph``, or a SavedModel.
 
-    Raises `ValueError` where a file is absent, and for a SavedModel: load that with
-    `tf.saved_model.loader.load` and freeze it with `tf.graph_util.convert_variables_to_constants`.
+    ``saved_model_tags`` are tags with commas between them. Raises `ValueError` where a file is absent.
     """
     from dataflow.core.framework import graph_pb2
     from dataflow.core.protobuf import meta_graph_pb2, saver_pb2
 
+    saver_def = graph_def = None
     if input_saved_model_dir:
-        raise ValueError(
-            "freeze_graph reads graphs and meta graphs here; load a SavedModel with "
-            "tf.saved_model.loader.load(sess, tags, folder), and freeze it with "
-            "tf.graph_util.convert_variables_to_constants(sess, graph_def, names)."
-        )
-    saver_def = None
-    if input_meta_graph:
+        pass  # the graph is in its folder
+    elif input_meta_graph:
         meta_graph = _read(input_meta_graph, meta_graph_pb2.MetaGraphDef(), input_binary)
         graph_def, saver_def = meta_graph.graph_def, meta_graph.saver_def
     else:
@@ -113,7 +118,27 @@ def freeze_graph(
         initializer_nodes,
         variable_names_whitelist,
         variable_names_blacklist,
+        None,
+        input_saved_model_dir,
+        saved_model_tags.replace(" ", "").split(","),
+        checkpoint_version,
     )
+
+
+def _clear_devices(graph_def: Any, are_cleared: bool) -> None:
+    if are_cleared:
+        for node in graph_def.node:
+            node.device = ""
+
+
+def _restore(session: Any, saver_def: Any, checkpoint: str) -> None:
+    """Gives the session's variables their values of the checkpoint, by its own saver where there is one."""
+    from dataflow.train.saver import Saver
+
+    if saver_def:
+        Saver(saver_def=saver_def).restore(session, checkpoint)
+    else:
+        Saver(_saved_variables(session.graph, checkpoint)).restore(session, checkpoint)
 
 
 def _names(text: str) -> list[str]:
@@ -121,15 +146,27 @@ def _names(text: str) -> list[str]:
 
 
 def _saved_variables(graph: Any, checkpoint: str) -> dict[str, Any]:
-    """The checkpoint's names and the tensors of the graph's variables that they are the values of."""
+    """The checkpoint's names and the tensors of the graph's variables that they are the values of.
+
+    Raises `ValueError` for a variable that the graph has in parts.
+    """
     from dataflow.formats.checkpoint_reader import NewCheckpointReader
+    from dataflow.graph.registry import all_ops
 
     found = {}
     for name in NewCheckpointReader(checkpoint).get_variable_to_shape_map():
         try:
-            found[name] = graph.get_tensor_by_name(f"{name}:0")
+            tensor = graph.get_tensor_by_name(f"{name}:0")
         except KeyError:
             continue  # a variable of the training, which the graph need not have
+        if all_ops()[tensor.op.type].is_variable:
+            found[name] = tensor
+            continue
+        raise ValueError(
+            f"The graph has the variable {name!r} of the checkpoint in parts: models with partitioned variables "
+            "cannot be frozen from a checkpoint alone. Give a meta graph, or a SavedModel by "
+            "input_saved_model_dir."
+        )
     return found
 
 

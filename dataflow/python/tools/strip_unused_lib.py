@@ -38,5 +38,6 @@ def strip_unused(
         for attribute in ("shape", "_output_shapes"):
             if attribute in node.attr:
                 added.attr[attribute].CopyFrom(node.attr[attribute])
-    result.versions.CopyFrom(input_graph_def.versions)
+    if input_graph_def.HasField("versions"):
+        result.versions.CopyFrom(input_graph_def.versions)
     return extract_sub_graph(result, output_node_names)
