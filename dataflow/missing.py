@@ -127,11 +127,6 @@ _GROUPS = (
         "it was an optimizer of linear models; use tf.train.FtrlOptimizer.",
     ),
     (
-        "estimator.experimental",
-        "InMemoryEvaluatorHook",
-        "it evaluated within the training; use tf.estimator.train_and_evaluate.",
-    ),
-    (
         "contrib.opt",
         "AGNCustomGetter AGNOptimizer ElasticAverageCustomGetter ElasticAverageOptimizer "
         "ModelAverageCustomGetter ModelAverageOptimizer DropStaleGradientOptimizer",
@@ -259,11 +254,6 @@ _GROUPS = (
         "GMM GmmAlgorithm gmm WALSMatrixFactorization",
         "of this package k-means and WALSModel are here; use scikit-learn's GaussianMixture, or train "
         "with WALSModel's update ops.",
-    ),
-    (
-        "contrib.estimator",
-        "InMemoryEvaluatorHook",
-        "it evaluated within the training; use tf.estimator.train_and_evaluate.",
     ),
     (
         "contrib.estimator",

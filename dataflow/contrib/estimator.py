@@ -22,6 +22,7 @@ from dataflow.estimator.head_estimators import (
     LinearEstimator,
     add_metrics,
 )
+from dataflow.estimator.in_memory_evaluator import InMemoryEvaluatorHook
 from dataflow.estimator.logit_functions import (
     call_logit_fn,
     dnn_logit_fn_builder,
@@ -40,6 +41,7 @@ from dataflow.namespaces import explain_absent
 __all__ = [
     "DNNEstimator",
     "DNNLinearCombinedEstimator",
+    "InMemoryEvaluatorHook",
     "LinearEstimator",
     "RNNClassifier",
     "RNNEstimator",

@@ -17,7 +17,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.ops.state import assign
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.ops.variable_store import AUTO_REUSE
-from dataflow.train.checkpoint_management import latest_checkpoint
+from dataflow.train.checkpoint_management import latest_checkpoint, load_variable
 from dataflow.train.global_step import get_global_step
 from dataflow.train.hooks import SecondOrStepTimer, StopAtStepHook
 from dataflow.train.session_run_hook import (
@@ -61,7 +61,7 @@ def make_early_stopping_hook(
     if run_every_secs is not None and run_every_steps is not None:
         raise ValueError("Only one of `run_every_secs` and `run_every_steps` must be set.")
     if not estimator.config.is_chief:
-        return _StopWhenToldHook()
+        return _CheckForStoppingHook()
     return _StopOnPredicateHook(should_stop_fn, run_every_secs, run_every_steps)
 
 
@@ -139,7 +139,7 @@ def make_stop_at_checkpoint_step_hook(
     """`tf.train.StopAtStepHook`, whose workers go on until the chief has saved ``last_step``."""
     if estimator.config.is_chief:
         return StopAtStepHook(last_step=last_step)
-    return _StopAtCheckpointHook(estimator.model_dir, last_step, wait_after_file_check_secs)
+    return _StopAtCheckpointStepHook(estimator.model_dir, last_step, wait_after_file_check_secs)
 
 
 def _values(
@@ -202,7 +202,7 @@ def _stuck(
     return should_stop
 
 
-def _stop_variable() -> Any:
+def _get_or_create_stop_var() -> Any:
     """Whether the training is to stop, for all its workers."""
     with variable_scope("signal_early_stopping", reuse=AUTO_REUSE):
         return get_variable(
@@ -219,16 +219,20 @@ class _StopOnPredicateHook(SessionRunHook):
     """The chief's: asks, and tells all workers."""
 
     def __init__(
-        self, should_stop_fn: Callable[[], bool], every_secs: float | None, every_steps: int | None
+        self,
+        should_stop_fn: Callable[[], bool],
+        run_every_secs: float | None = 60,
+        run_every_steps: int | None = None,
     ) -> None:
         if not callable(should_stop_fn):
             raise TypeError("`should_stop_fn` must be callable.")
         self._should_stop = should_stop_fn
-        self._timer = SecondOrStepTimer(every_secs, every_steps)
+        self._timer = SecondOrStepTimer(run_every_secs, run_every_steps)
 
     def begin(self) -> None:
         self._step = get_global_step()
-        self._stop = assign(_stop_variable(), True)
+        self._stop_var = _get_or_create_stop_var()
+        self._stop = assign(self._stop_var, True)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         return SessionRunArgs(self._step)
@@ -244,11 +248,11 @@ class _StopOnPredicateHook(SessionRunHook):
             run_context.request_stop()
 
 
-class _StopWhenToldHook(SessionRunHook):
+class _CheckForStoppingHook(SessionRunHook):
     """Another worker's: reads what the chief said."""
 
     def begin(self) -> None:
-        self._stop = _stop_variable()
+        self._stop = _get_or_create_stop_var()
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         return SessionRunArgs(self._stop)
@@ -259,10 +263,10 @@ class _StopWhenToldHook(SessionRunHook):
             run_context.request_stop()
 
 
-class _StopAtCheckpointHook(SessionRunHook):
+class _StopAtCheckpointStepHook(SessionRunHook):
     """Another worker's: stops when a checkpoint of the last step is there."""
 
-    def __init__(self, model_dir: str, last_step: int, wait_seconds: float) -> None:
+    def __init__(self, model_dir: str, last_step: int, wait_seconds: float = 30) -> None:
         self._model_dir = model_dir
         self._last_step = last_step
         self._wait_seconds = wait_seconds
@@ -276,8 +280,8 @@ class _StopAtCheckpointHook(SessionRunHook):
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         if int(run_values.results) < self._last_step:
             return
-        number = (latest_checkpoint(self._model_dir) or "").rpartition("-")[2]
-        if number.isdecimal() and int(number) >= self._last_step:
+        checkpoint = latest_checkpoint(self._model_dir)
+        if checkpoint and load_variable(checkpoint, GraphKeys.GLOBAL_STEP) >= self._last_step:
             run_context.request_stop()
         else:
             time.sleep(self._wait_seconds)

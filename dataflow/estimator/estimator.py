@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,6 +22,12 @@ from dataflow.estimator.arguments import (
     picked,
     rows_of,
 )
+from dataflow.estimator.evaluations import (
+    Evaluation,
+    evaluation_of,
+    run_evaluation,
+    write_results,
+)
 from dataflow.estimator.input_results import split_result
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
 from dataflow.estimator.replicated import replicated_spec, scope_of, settings_for
@@ -30,19 +35,16 @@ from dataflow.estimator.run_config import RunConfig, config_text
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.graph import Graph
-from dataflow.metrics.means import mean
-from dataflow.ops.control_flow import group
 from dataflow.ops.seeds import set_random_seed
 from dataflow.ops.summary import scalar
 from dataflow.train.checkpoint_initializers import warm_start
 from dataflow.train.checkpoint_management import latest_checkpoint, list_variables, load_variable
 from dataflow.train.global_step import create_global_step
-from dataflow.train.hooks import FinalOpsHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
+from dataflow.train.hooks import LoggingTensorHook, NanTensorHook, StopAtStepHook
 from dataflow.train.monitored_session import MonitoredSession, MonitoredTrainingSession
 from dataflow.train.saver import Saver
 from dataflow.train.saving_hooks import CheckpointSaverHook
 from dataflow.train.scaffold import ChiefSessionCreator, Scaffold
-from dataflow.train.session_run_hook import SessionRunContext, SessionRunHook
 
 
 class Estimator:
@@ -341,64 +343,31 @@ class Estimator:
                 "Could not find trained model in model_dir: %s, running initialization to evaluate.",
                 self._model_dir,
             )
-        with self._new_graph() as graph:
-            step = create_global_step(graph)
-            features, labels = self._features_and_labels(input_fn, ModeKeys.EVAL)
-            spec = self._call_model_fn(features, labels, ModeKeys.EVAL)
-            metrics = dict(spec.eval_metric_ops)
-            if "loss" in metrics:
-                raise ValueError(
-                    'Metric with name "loss" is not allowed, because Estimator has it.'
-                )
-            metrics["loss"] = mean(spec.loss)
-            updates = group(*[update for _, update in metrics.values()])
-            wanted = {key: metrics[key][0] for key in sorted(metrics)}
-            wanted[GraphKeys.GLOBAL_STEP] = step
-            final = FinalOpsHook(wanted)
-            all_hooks = [*checked_hooks(hooks), *spec.evaluation_hooks, final]
-            if steps is not None:
-                all_hooks.insert(0, _StopAfterRuns(steps))
-            logging.info("Starting evaluation at %s", time.strftime("%Y-%m-%dT%H:%M:%SZ"))
-            self._run_all(_with_local_variables(spec.scaffold), checkpoint, all_hooks, updates)
-            logging.info("Finished evaluation at %s", time.strftime("%Y-%m-%d-%H:%M:%S"))
-            results = dict(final.final_ops_values)
-        logging.info(
-            "Saving dict for global step %d: %s",
-            results[GraphKeys.GLOBAL_STEP],
-            ", ".join(
-                f"{key} = {value!s}"
-                for key, value in sorted(results.items())
-                if not isinstance(value, bytes)
-            ),
-        )
-        self._write_summary(self.eval_dir(name), results)
-        return results
+        with self._new_graph():
+            evaluation = self.build_evaluation(input_fn, steps, hooks)
+            return self.run_evaluation(evaluation, evaluation.scaffold, checkpoint, name)
 
-    def _run_all(self, scaffold: Any, checkpoint: Any, hooks: list[Any], op: Any) -> None:
+    def build_evaluation(self, input_fn: Any, steps: int | None, hooks: Any) -> Evaluation:
+        """The model with its metrics in the current graph, to be run by `run_evaluation`."""
+        set_random_seed(self._config.tf_random_seed)
+        step = create_global_step(_graph())
+        features, labels = self._features_and_labels(input_fn, ModeKeys.EVAL)
+        return evaluation_of(
+            self._call_model_fn(features, labels, ModeKeys.EVAL), step, steps, checked_hooks(hooks)
+        )
+
+    def run_evaluation(
+        self, evaluation: Evaluation, scaffold: Scaffold | None, checkpoint: Any, name: str | None
+    ) -> dict[str, Any]:
+        """The metrics of a model built in the current graph; they are written for TensorBoard, too."""
         creator = ChiefSessionCreator(
             scaffold,
             config=self._config.session_config,
             checkpoint_filename_with_path=checkpoint,
         )
-        with MonitoredSession(creator, hooks) as session:
-            while not session.should_stop():
-                session.run(op)
-
-    def _write_summary(self, folder: str, results: dict[str, Any]) -> None:
-        from dataflow.estimator.result_summaries import result_summary
-        from dataflow.formats.summary_protos import merge_summaries
-        from dataflow.summary.file_writer import FileWriterCache
-
-        found = [
-            result_summary(key, value)
-            for key, value in results.items()
-            if key != GraphKeys.GLOBAL_STEP
-        ]
-        parts = [summary for summary in found if summary is not None]
-        if parts:
-            writer = FileWriterCache.get(folder)
-            writer.add_summary(merge_summaries(parts), int(results[GraphKeys.GLOBAL_STEP]))
-            writer.flush()
+        results = run_evaluation(evaluation, creator)
+        write_results(self.eval_dir(name), results)
+        return results
 
     # ---- predicting -----------------------------------------------------------------------
 
@@ -516,27 +485,6 @@ class Estimator:
             as_text,
             checkpoint_path or self._trained(),
         )
-
-
-class _StopAfterRuns(SessionRunHook):
-    """Stops after so many batches."""
-
-    def __init__(self, num_runs: int) -> None:
-        self._left = num_runs
-
-    def after_run(self, run_context: SessionRunContext, run_values: Any) -> None:
-        """Counts one."""
-        self._left -= 1
-        if self._left <= 0:
-            run_context.request_stop()
-
-
-def _with_local_variables(scaffold: Scaffold | None) -> Scaffold | None:
-    """A scaffold whose own ``local_init_op`` starts the variables of metrics, too: they are newer than it."""
-    if scaffold is None or scaffold.local_init_op is None:
-        return scaffold
-    both = group(scaffold.local_init_op, Scaffold.default_local_init_op())
-    return Scaffold(local_init_op=both, copy_from_scaffold=scaffold)
 
 
 def _graph() -> Graph:

@@ -9,6 +9,7 @@ from dataflow.estimator.early_stopping import (
     stop_if_no_increase_hook,
 )
 from dataflow.estimator.export import build_raw_supervised_input_receiver_fn
+from dataflow.estimator.in_memory_evaluator import InMemoryEvaluatorHook
 from dataflow.estimator.kmeans import KMeans
 from dataflow.estimator.logit_functions import (
     call_logit_fn,
@@ -18,6 +19,7 @@ from dataflow.estimator.logit_functions import (
 from dataflow.namespaces import explain_absent
 
 __all__ = [
+    "InMemoryEvaluatorHook",
     "KMeans",
     "build_raw_supervised_input_receiver_fn",
     "call_logit_fn",

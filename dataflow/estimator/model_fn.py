@@ -10,6 +10,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
+from dataflow.ops.control_flow import group
 
 
 class ModeKeys:
@@ -75,13 +76,7 @@ class EstimatorSpec(_Fields):
                 raise ValueError(f"Loss must be scalar, given: {loss}")
             if loss.dims is not None and len(loss.dims) > 0:
                 loss = array.reshape(loss, [])
-        metrics = dict(eval_metric_ops or {})
-        for key, pair in metrics.items():
-            if not isinstance(pair, tuple) or len(pair) != 2:
-                raise TypeError(
-                    "Values of eval_metric_ops must be (metric_value, update_op) tuples, given: "
-                    f"{pair} for key: {key}"
-                )
+        metrics = {key: _pair(key, given) for key, given in (eval_metric_ops or {}).items()}
         if mode == ModeKeys.PREDICT and export_outputs is None:
             export_outputs = {"serving_default": PredictOutput(predictions)}
         return super().__new__(
@@ -98,3 +93,21 @@ class EstimatorSpec(_Fields):
             tuple(evaluation_hooks or ()),
             tuple(prediction_hooks or ()),
         )
+
+
+def _pair(key: str, given: Any) -> tuple[Any, Any]:
+    """A metric as (value, update op): it is such a pair, or a metric of Keras that was updated once.
+
+    Raises `TypeError` for anything else, `ValueError` for a metric of Keras that was not updated.
+    """
+    if isinstance(given, tuple) and len(given) == 2:
+        return given
+    updates = getattr(given, "update_ops", None)
+    if updates is None or not callable(getattr(given, "result", None)):
+        raise TypeError(
+            "Values of eval_metric_ops must be (metric_value, update_op) tuples, given: "
+            f"{given} for key: {key}"
+        )
+    if not updates:
+        raise ValueError(f'Please call update_state(...) on the "{given.name}" metric')
+    return given.result(), group(*updates[0])

@@ -115,6 +115,13 @@ class RunConfig:
                 allow_soft_placement=True, device_filters=list(task.device_filters)
             )
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A subclass may say a value by a property of its own, as with TensorFlow's: that is then what is read.
+        if isinstance(getattr(type(self), name, None), property):
+            self.__dict__[name] = value
+        else:
+            super().__setattr__(name, value)
+
     def replace(self, **kwargs: Any) -> RunConfig:
         """A copy with other values; raises `ValueError` for unknown names."""
         result = copy.copy(self)

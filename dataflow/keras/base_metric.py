@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from dataflow.dtypes import as_dtype, resource
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import executing_eagerly
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras import backend as K, initializers
 from dataflow.keras.base_layer import Layer
@@ -59,12 +61,21 @@ class Metric(Layer):
     of `add_weight` makes a variable.
     """
 
+    #: The ops of each call of `update_state` in a graph: estimators run the first's.
+    update_ops: Sequence[Sequence[Any]] = ()
+    _is_updating = False
+
     def __init__(
         self, name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any
     ) -> None:
         super().__init__(name=name, dtype=dtype or K.floatx(), **kwargs)
         self.stateful = True
         self.built = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "update_state" in vars(cls):
+            cls.update_state = _remembered(cls.update_state)  # type: ignore[method-assign]
 
     def add_weight(  # type: ignore[override]
         self,
@@ -111,13 +122,13 @@ class Metric(Layer):
         graph = default_graph()
         start = len(graph.get_operations())
         update = self.update_state(*args, **kwargs)
-        updates = self._changes_since(start) if update is None else [update]
+        updates = self.changes_since(start) if update is None else [update]
         with graph.control_dependencies(updates):
             value = array.identity(self.result())
         tag(value, "metric", self)
         return value
 
-    def _changes_since(self, start: int) -> list[Any]:
+    def changes_since(self, start: int) -> list[Any]:
         """The ops after number ``start`` that change a variable, where an update returned none.
 
         An ``update_state`` that was written for eager execution assigns, and returns nothing.
@@ -142,6 +153,29 @@ class Metric(Layer):
     def from_config(cls, config: dict[str, Any]) -> Metric:
         """The metric of a config."""
         return cls(**config)
+
+
+def _remembered(update_state: Callable[..., Any]) -> Callable[..., Any]:
+    """An ``update_state`` whose op the metric remembers: once, where a subclass calls its base class's."""
+
+    @functools.wraps(update_state)
+    def counted(self: Metric, *args: Any, **kwargs: Any) -> Any:
+        if self._is_updating or executing_eagerly():
+            return update_state(self, *args, **kwargs)
+        start = len(default_graph().get_operations())
+        vars(self)["_is_updating"] = True
+        try:
+            update = update_state(self, *args, **kwargs)
+        finally:
+            vars(self)["_is_updating"] = False
+        changes = self.changes_since(start) if update is None else [update]
+        vars(self)["update_ops"] = (
+            *self.update_ops,
+            changes,
+        )  # past Keras's tracking of attributes
+        return update
+
+    return counted
 
 
 class Sum(Metric):

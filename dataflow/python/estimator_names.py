@@ -8,6 +8,7 @@ from typing import Any
 from dataflow.dtypes import float32
 from dataflow.errors import OpError
 from dataflow.estimator import canned
+from dataflow.estimator.evaluations import write_results
 from dataflow.estimator.logit_functions import dnn_logit_fn_builder, linear_logit_fn_builder
 from dataflow.estimator.model_fn import EstimatorSpec
 from dataflow.estimator.tpu import TPUEstimatorSpec
@@ -28,6 +29,10 @@ AVERAGE_LOSS_METRIC_KEY = "average_loss"
 _dnn_logit_fn_builder = dnn_logit_fn_builder
 _linear_logit_fn_builder = linear_logit_fn_builder
 _TPUEstimatorSpec = TPUEstimatorSpec
+
+
+def _write_dict_to_summary(output_dir: str, dictionary: Any, current_global_step: int) -> None:
+    write_results(output_dir, {**dictionary, GraphKeys.GLOBAL_STEP: current_global_step})
 
 
 class MetricKeys:

@@ -180,7 +180,7 @@ python.summary.plugin_asset : summary.plugin_asset
 python.training.tensorboard_logging : python.tensorboard_logging
 python.summary.writer.{writer writer_cache event_file_writer} : summary
 python.estimator : estimator
-python.estimator.{estimator estimator_lib run_config model_fn training export.export} : estimator estimator.cluster_task
+python.estimator.{estimator estimator_lib run_config model_fn training export.export} : estimator estimator.cluster_task python.estimator_names
 python.estimator.{exporter export.export_output export.export_lib canned.parsing_utils} : estimator
 python.estimator.{canned.baseline canned.dnn_linear_combined canned.boosted_trees} : estimator
 python.estimator.canned.{metric_keys prediction_keys} : estimator.canned estimator
@@ -191,7 +191,7 @@ python.estimator.inputs.{numpy_io pandas_io} : estimator.inputs
 python.estimator.head.{base_head binary_class_head multi_class_head multi_head} : estimator
 python.estimator.head.{multi_label_head regression_head} : estimator
 python.estimator.{mode_keys early_stopping} : estimator estimator.experimental
-python.estimator.hooks.{hooks basic_session_run_hooks session_run_hook} : estimator.experimental estimator train
+python.estimator.hooks.{hooks basic_session_run_hooks session_run_hook} : estimator.experimental estimator.early_stopping estimator train
 python.data : data
 python.data.ops.{dataset_ops iterator_ops readers} : data python.dataset_names data.experimental data.iterators
 python.data.ops.optional_ops : data.experimental
@@ -339,7 +339,7 @@ contrib.distributions.python.ops.bijectors.{real_nvp reshape scale_tril sigmoid 
 contrib.distributions.python.ops.bijectors.{sinh_arcsinh softmax_centered softsign} : distributions.bijectors
 contrib.distributions.python.ops.bijectors.{square transform_diagonal weibull} : distributions.bijectors
 contrib.distributions.python.ops.bijectors.masked_autoregressive : distributions.bijectors python.distribution_parts
-contrib.estimator.python.estimator.{extenders head multi_head dnn linear early_stopping} : contrib.estimator estimator.extenders python.heads
+contrib.estimator.python.estimator.{extenders head multi_head dnn linear early_stopping hooks} : contrib.estimator estimator.extenders python.heads
 contrib.estimator.python.estimator.rnn : contrib.estimator estimator.recurrent
 contrib.staging.python.ops.data_flow_ops : contrib.staging
 contrib.eager.python.tfe : contrib.eager
