@@ -148,3 +148,57 @@ def test_monitors_become_hooks_of_an_estimator() -> None:
     assert monitors.replace_monitors_with_hooks([hook, printed], estimator) == [hook, printed]
     assert printed._estimator is estimator
     assert monitors.replace_monitors_with_hooks(None, estimator) == []
+
+
+def called(monitor, steps, max_steps=None):
+    """Calls a monitor by hand, as old training loops did."""
+    monitor.begin(max_steps=max_steps)
+    for step in steps:
+        monitor.step_begin(step)
+        monitor.step_end(step, output={"step_squared:0": 0})
+        monitor.post_step(step, session=None)
+    monitor.end(session=None)
+    return [step for kind, step in monitor.seen if kind == "post"]
+
+
+def test_the_last_step_is_told_once():
+    assert called(Noted(8), [8, 16, 19]) == [8, 16, 19]
+    assert called(Noted(8), [8, 16, 16]) == [8, 16]
+    noted = Noted(8)
+    for step in (8, 16):  # a session that was lost within a step begins it again
+        noted.step_begin(step)
+        noted.step_begin(step)
+        noted.step_end(step, output={"step_squared:0": 0})
+        noted.post_step(step, session=None)
+    assert [step for kind, step in noted.seen if kind == "begin"] == [8, 8, 16, 16]
+
+
+@pytest.mark.parametrize("names", [["weight:0"], {"the weight": "weight:0"}])
+def test_tensors_are_logged(names, caplog):
+    with caplog.at_level("INFO", logger="tensorflow"):
+        train(monitors.PrintTensor(names, every_n=4), steps=6)
+    text = "the weight" if isinstance(names, dict) else "weight:0"
+    assert [r.getMessage() for r in caplog.records if f"{text} = 2.0" in r.getMessage()] == [
+        f"Step {step}: {text} = 2.0" for step in (1, 5)
+    ]
+
+
+def test_what_a_validation_monitor_needs(tmp_path):
+    with pytest.raises(ValueError, match="x or input_fn"):
+        monitors.ValidationMonitor()
+    alone = monitors.ValidationMonitor(np.zeros(3), every_n_steps=1)
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="set_estimator"):
+        train(alone)
+    of_core = monitors.ValidationMonitor(np.zeros(3), every_n_steps=1, check_interval_secs=60)
+    of_core.set_estimator(tf.estimator.Estimator(lambda features: None, str(tmp_path)))
+    assert train(of_core) == 9  # there is no checkpoint yet
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        tf.train.Saver().save(sess, str(tmp_path / "model"), 1)
+    of_core.step_begin(20)
+    assert not of_core.step_end(20, {})  # within 60 seconds
+    of_core = monitors.ValidationMonitor(np.zeros(3), every_n_steps=1)
+    of_core.set_estimator(tf.estimator.Estimator(lambda features: None, str(tmp_path)))
+    of_core.step_begin(20)
+    with pytest.raises(ValueError, match=r"has no \['x'\]"):
+        of_core.step_end(20, {})

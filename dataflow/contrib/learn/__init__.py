@@ -25,14 +25,15 @@ from dataflow.contrib.learn.experiment import Experiment
 from dataflow.contrib.learn.kmeans import KMeansClustering
 from dataflow.contrib.learn.metric_spec import MetricSpec
 from dataflow.contrib.learn.modes import ModeKeys
-from dataflow.contrib.learn.monitors import PrintTensor, StopAtStep, ValidationMonitor
+from dataflow.contrib.learn.logging_monitors import LoggingTrainable, PrintTensor
+from dataflow.contrib.learn.monitors import StopAtStep
+from dataflow.contrib.learn.validation_monitor import ValidationMonitor
 from dataflow.contrib.learn.prediction_key import PredictionKey
 from dataflow.contrib.learn.step_monitors import (
     BaseMonitor,
     CaptureVariable,
     CheckpointSaver,
     GraphDump,
-    LoggingTrainable,
     NanLoss,
     StepCounter,
     SummarySaver,

@@ -10,7 +10,6 @@ import numpy as np
 
 from dataflow import logging
 from dataflow.contrib.learn.monitors import Monitor
-from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.summary import FileWriterCache, Summary
 from dataflow.train.global_step import get_global_step
@@ -87,7 +86,7 @@ class BaseMonitor(Monitor):
         """Asks `step_begin` what to fetch."""
         graph = run_context.session.graph
         self._asked = list(self.step_begin(self._last_step + 1))
-        fetches = {_name(a): graph.as_graph_element(a) for a in self._asked}
+        fetches = {name_of(a): graph.as_graph_element(a) for a in self._asked}
         return SessionRunArgs([self._step_tensor, fetches])
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
@@ -98,7 +97,7 @@ class BaseMonitor(Monitor):
         self.post_step(step, run_context.session)
 
 
-def _name(asked: Any) -> str:
+def name_of(asked: Any) -> str:
     return asked if isinstance(asked, str) else str(asked.name)
 
 
@@ -134,27 +133,26 @@ class EveryN(BaseMonitor):
             or step >= self._every_n_steps + self._last_active_step
             or step == self._max_steps
         )
-        if not self._active:
-            return []
-        self._last_active_step = step
-        return self.every_n_step_begin(step)
+        return self.every_n_step_begin(step) if self._active else []
 
     def step_end(self, step: int, output: dict[str, Any]) -> bool:
         """Tells `every_n_step_end` where it was time."""
         super().step_end(step, output)
-        self._last_successful_step = step
         return bool(self._active and self.every_n_step_end(step, output))
 
     def post_step(self, step: int, session: Any) -> None:
         """Tells `every_n_post_step` where it was time."""
+        super().post_step(step, session)
         if self._active:
             self.every_n_post_step(step, session)
+            self._last_active_step = step
+        self._last_successful_step = step
 
     def end(self, session: Any = None) -> None:
         """Training is over: calls `every_n_post_step` for the last step, if that has not been done."""
         super().end(session)
         last = self._last_successful_step
-        if session is not None and last is not None and last != self._last_active_step:
+        if last is not None and last != self._last_active_step:
             self.every_n_post_step(last, session)
 
 
@@ -293,7 +291,7 @@ class NanLoss(EveryN):
 
     def every_n_step_end(self, step: int, outputs: dict[str, Any]) -> bool:
         """True, or a `NanLossDuringTrainingError`, when it is NaN."""
-        if not np.any(np.isnan(outputs[_name(self._loss_tensor)])):
+        if not np.any(np.isnan(outputs[name_of(self._loss_tensor)])):
             return False
         if self._fail:
             raise NanLossDuringTrainingError
@@ -321,26 +319,6 @@ class CaptureVariable(EveryN):
     def every_n_step_end(self, step: int, outputs: dict[str, Any]) -> bool:
         """Keeps it."""
         self._var_values[step] = outputs[self._var_name]
-        return False
-
-
-class LoggingTrainable(EveryN):
-    """Logs the trainable variables of ``scope``."""
-
-    def __init__(self, scope: str | None = None, every_n: int = 100, first_n: int = 1) -> None:
-        super().__init__(every_n, first_n)
-        self._scope = scope
-
-    def every_n_step_begin(self, step: int) -> list[Any]:
-        """Asks for them."""
-        found = default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=self._scope)
-        self._names: Sequence[str] = [v.name for v in found]
-        return list(self._names)
-
-    def every_n_step_end(self, step: int, outputs: dict[str, Any]) -> bool:
-        """Logs them."""
-        parts = [f"{name} = {outputs[name]}" for name in self._names if name in outputs]
-        logging.info("Logging Trainable: %s, step: %d", ", ".join(parts), step)
         return False
 
 
