@@ -67,6 +67,14 @@ def topological_order(
     for root in ordered:
         if root in done:
             continue
+        if (
+            not also
+            and all(t.op in done or t.op not in ops for t in root.inputs)
+            and (all(c in done or c not in ops for c in root.control_inputs))
+        ):  # as most are, and the walk below would find
+            done.add(root)
+            result.append(root)
+            continue
         stack: list[tuple[Operation, bool]] = [(root, False)]
         active: set[Operation] = set()
         while stack:

@@ -47,7 +47,7 @@ from dataflow.runtime.recorded_line import (
 
 #: Runs as usual before a plan is recorded, by when loops are compiled; more where there are few lines: recording
 #: takes as long as it has run by then.
-RUNS_BEFORE_RECORDING, _RUNS_TIMES_LINES = 40, 4000
+RUNS_BEFORE_RECORDING, _RUNS_TIMES_LINES = 24, 4000
 #: How many lines are tried in one run: at least, and this part of them.
 _LEAST_PER_RUN, _RUNS_OF_RECORDING = 16, 12
 #: How many runs go by before lines are tried again that wait for a loop.

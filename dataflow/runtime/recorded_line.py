@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Sequence
@@ -136,13 +137,13 @@ class Trial:
         """What gives the kernel's bits; ``None`` where nothing does."""
         from dataflow.kernels.jit.call_writers import CannotWrite
 
-        try:
-            self._written(0, [np.asarray(x) for x in inputs])
-        except CannotWrite:
-            pass  # there may be other ways; a loop that is being compiled ends it here
+        arrays = [np.asarray(x) for x in inputs]
+        first: CallList | None = None
+        with contextlib.suppress(CannotWrite):  # there may be other ways
+            first = self._written(0, arrays)  # a loop that is being compiled ends it here
         cases = []
         if not self._overwrites:
-            cases.append(([np.asarray(x) for x in inputs], [np.asarray(x) for x in results]))
+            cases.append((arrays, [np.asarray(x) for x in results]))
         for special in (False, True):
             for number in range(self._num_cases()):
                 numbers = self._stand_ins(inputs, number, special)
@@ -154,11 +155,11 @@ class Trial:
                     numbers = self._stand_ins(inputs, number, special)
                 cases.append((numbers, wanted))
         for variant in range(_MOST_VARIANTS):
-            try:
-                written = self._written(variant, cases[0][0])
-            except CannotWrite:
-                continue
-            if all(self._agrees(written, *case) for case in cases):
+            written: CallList | None = None if variant else first
+            if variant or self._overwrites:
+                with contextlib.suppress(CannotWrite):
+                    written = self._written(variant, cases[0][0])
+            if written is not None and all(self._agrees(written, *case) for case in cases):
                 return Recorded(self._given, self._made, variant, self._parts)
         return None
 

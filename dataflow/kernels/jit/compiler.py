@@ -42,8 +42,9 @@ from dataflow.kernels.jit.op_table import elementary_ops
 from dataflow.kernels.jit.step_codegen import Loop
 from dataflow.kernels.subnormals import Computing
 
-#: Requests before a loop is compiled: a graph that runs only twice is not worth it.
-_ASKED_BEFORE_COMPILING = 20
+#: Requests before a loop is compiled: a graph that runs only twice is not worth it. And before it is looked for among
+#: those that earlier processes have compiled, which takes 1 ms.
+_ASKED_BEFORE_COMPILING, _ASKED_BEFORE_LOADING = 20, 2
 #: How many prepared calls are kept for different lengths and strides; beyond that, all are dropped.
 _MOST_PREPARED = 64
 
@@ -113,17 +114,17 @@ class JitEntry(Generic[Compiled]):
     """A function that ``build`` compiles in the background, once `get` has been called often enough.
 
     Until then the caller computes the same bits in another way. Where it cannot, ``at_once`` makes
-    the first call compile and wait.
+    the first call compile and wait. What an earlier process has compiled, the second call loads.
     """
 
-    __slots__ = ("_asked", "_at_once", "_begun", "_done", "build", "function")
+    __slots__ = ("_asked", "_at_once", "_begun", "_done", "_looked", "build", "function")
 
     def __init__(self, build: Callable[[], Compiled], at_once: bool = False) -> None:
         self.build = build
         self.function: Compiled | None = None
         self._at_once = at_once
         self._asked = 0
-        self._begun = False
+        self._begun = self._looked = False
         self._done = threading.Event()
 
     def get(self) -> Compiled | None:
@@ -134,6 +135,7 @@ class JitEntry(Generic[Compiled]):
             self._asked += 1
             begins = not self._begun and (self._at_once or self._asked >= _ASKED_BEFORE_COMPILING)
             self._begun |= begins
+            loads = not self._begun and self._asked >= _ASKED_BEFORE_LOADING and not self._looked
         if self._at_once:
             if begins:
                 self.compile()
@@ -142,6 +144,24 @@ class JitEntry(Generic[Compiled]):
             # No daemon thread: the process waits for it at exit. Otherwise LLVM's clean-up would free
             # what the thread is using, and a program that had finished would abort.
             threading.Thread(target=self.compile, name="dataflow-compile").start()
+        elif loads:
+            return self.load()
+        return self.function
+
+    def load(self) -> Compiled | None:
+        """The function, where an earlier process has compiled it, or this one; looks for it once."""
+        with _count_lock:
+            if self._looked or self._begun:
+                return self.function
+            self._looked = self._begun = True
+        _here.only_stored = True
+        try:
+            self.function = self.build()
+            self._done.set()
+        except Exception:  # not there; if anything is wrong with it, `compile` says so
+            self._begun = False
+        finally:
+            _here.only_stored = False
         return self.function
 
     def begin(self) -> bool:
@@ -171,6 +191,17 @@ class JitEntry(Generic[Compiled]):
             self._done.set()
 
 
+class NotStored(Exception):
+    """No earlier process has compiled this code, or only LLVM can load it."""
+
+
+class _Thread(threading.local):
+    """What this thread may do now: nothing but load code."""
+
+    only_stored = False
+
+
+_here = _Thread()
 _lazy: dict[tuple[Loop, bool], JitEntry[Function]] = {}
 _lock = threading.Lock()
 _count_lock = threading.Lock()
@@ -243,12 +274,16 @@ def compile_source(text: str, *names: str) -> list[int]:
     from dataflow.kernels.jit import code_cache, object_file
     from dataflow.kernels.jit.target import target
 
+    if _here.only_stored and not object_file.IS_KNOWN:
+        raise NotStored
     host = target()
     functions = ufunc_loops.addresses(text)
     with _lock:
         key = code_cache.key_of(*host.versions, host.triple, host.cpu, host.flattened, text)
         code = code_cache.load(key)
         if code is None:
+            if _here.only_stored:
+                raise NotStored
             code = _compiled(text)
             code_cache.store(key, code)
         return object_file.load(code, functions, names) or _loaded_by_llvm(code, functions, names)

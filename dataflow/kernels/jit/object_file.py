@@ -25,6 +25,8 @@ _WRITABLE, _IN_MEMORY = 1, 2
 _WHOLE_WORD = 1
 _UNDEFINED, _FIRST_RESERVED = 0, 0xFF00
 _PAGE = mmap.PAGESIZE
+#: Whether files for this system can be loaded here.
+IS_KNOWN = sys.platform.startswith("linux") and platform.machine() == "x86_64"
 #: Code lives as long as the process.
 _loaded: list[mmap.mmap] = []
 
@@ -56,7 +58,7 @@ def load(code: bytes, functions: Mapping[str, int], names: Sequence[str]) -> lis
 
     ``None`` where the system, or something in the file, is none that is known here.
     """
-    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
+    if not IS_KNOWN:
         return None
     try:
         return _Loader(code, functions).load(names)

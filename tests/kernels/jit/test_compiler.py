@@ -6,14 +6,16 @@ import concurrent.futures
 import functools
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dataflow.kernels import optimizer_rules, optimizer_updates, row_updates
-from dataflow.kernels.jit import compiler, step_codegen
+from dataflow.kernels.jit import code_cache, compiler, object_file, step_codegen
 from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
 from dataflow.kernels.jit.rule_tracer import trace
 from tests.kernels.bits import assert_same_bits
@@ -174,7 +176,8 @@ def test_axes_strides_and_one_element_for_a_whole_row() -> None:
 LOOP = step_codegen.Loop("float32", "v", (("Square", (0,)),), ((1, "v"),))
 
 
-def test_a_loop_is_compiled_when_it_was_asked_for_often() -> None:
+def test_a_loop_is_compiled_when_it_was_asked_for_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(code_cache.VARIABLE, "")
     lazy = compiler.JitEntry(functools.partial(compiler.compile_loop, LOOP))
     before = [lazy.get() for _ in range(compiler._ASKED_BEFORE_COMPILING - 1)]
     assert before == [None] * len(before)
@@ -182,6 +185,29 @@ def test_a_loop_is_compiled_when_it_was_asked_for_often() -> None:
     lazy.get()
     assert lazy._done.wait(60)
     assert lazy.get() is lazy.function is not None
+
+
+def test_what_an_earlier_process_has_compiled_is_there_for_the_second_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(code_cache.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(threading, "Thread", None)
+    build = functools.partial(compiler.compile_loop, LOOP)
+    lazy = compiler.JitEntry(build)
+    assert [lazy.get(), lazy.get(), lazy.load(), lazy.get()] == [None] * 4
+    build()
+    assert [lazy.get(), lazy.load()] == [None] * 2, "it looks once"
+    lazy = compiler.JitEntry(build)
+    assert lazy.get() is None
+    found = lazy.get()
+    if object_file.IS_KNOWN:
+        assert found is not None
+        assert lazy.get() is lazy.load() is found
+        assert not lazy.begin()
+        assert compiler.JitEntry(build).load() is not None
+    monkeypatch.setattr(object_file, "IS_KNOWN", False)  # LLVM is not loaded for what runs twice
+    lazy = compiler.JitEntry(build)
+    assert [lazy.get(), lazy.get(), lazy.load()] == [None] * 3
 
 
 def test_what_is_compiled_at_once_is_there_for_the_first_call() -> None:
@@ -213,7 +239,7 @@ def test_a_process_may_end_while_a_loop_is_compiled() -> None:
     pytest.importorskip("llvmlite")
     program = """
 import threading
-from dataflow.kernels.jit import compiler, step_codegen
+from dataflow.kernels.jit import code_cache, compiler, object_file, step_codegen
 
 begun = threading.Event()
 loop = step_codegen.Loop("float32", "v", (("Square", (0,)),), ((1, "v"),))

@@ -154,7 +154,7 @@ def loop(
     layout = mapping.layout(shape, arrays, len(inputs), numbers)
     if layout is None or layout.shared:
         raise CannotWrite
-    function = layout.loop.get()
+    function = layout.loop.get() or layout.loop.load()
     if function is None:
         compiles |= math.prod(shape) * max(len(steps), 1) >= _WORTH_COMPILING
         if compiles and layout.loop.begin():
