@@ -12,7 +12,6 @@ from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.jit.op_table import INSTRUCTIONS
-from dataflow.ops.conv_bias import conv2d_bias_op
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -78,6 +77,8 @@ def _is_free(op: Operation, conv: Operation) -> bool:
 
 
 def _join(work: WorkingGraph, journal: list[Hit], conv: Operation, found: _Found) -> None:
+    from dataflow.ops.conv_bias import conv2d_bias_op  # most plans have none
+
     relu = found.relu
     last = found.add if relu is None else relu
     old = last.outputs[0]

@@ -97,7 +97,7 @@ def apply_gradually(
     if watch is not None or num_hits is not None:
         journal = WatchedJournal(functools.partial(watch, work) if watch else None, num_hits)
     plan = passes.Rewriting(
-        work, journal, options, sums, equal_dims or [], batch_size_hint, gpu_nodes, fed
+        work, journal, options, sums, equal_dims or [], batch_size_hint, gpu_nodes, fed, {}
     )
     if num_hits != 0:
         with contextlib.suppress(Enough):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.activation import relu_grad_op
 from dataflow.ops.fused import mat_mul_sum_op
-from dataflow.ops.pooling import max_pool_grad_op
 from dataflow.rewrites.rules import rewrite
 
 
@@ -36,7 +34,7 @@ def relu_gradient_before_pooling(t: Tensor) -> Tensor | None:
     _, y, grad = op.inputs
     names = ("ksize", "strides", "padding", "explicit_paddings", "data_format")
     attrs = {name: op.attrs[name] for name in names}
-    return max_pool_grad_op(x, y, relu_grad_op(grad, y), **attrs)  # type: ignore[no-any-return]
+    return op.op_def(x, y, t.op.op_def(grad, y), **attrs)  # type: ignore[no-any-return]
 
 
 @rewrite("AddN")

@@ -7,7 +7,6 @@ A new one is a file with a function ``run`` and a row here.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dataflow.graph.operation import Operation
@@ -43,25 +42,24 @@ from dataflow.rewrites.working_graph import WorkingGraph
 _MAX_ROUNDS = 4
 
 
-@dataclass
-class Rewriting:
+class Rewriting(NamedTuple):
     """A plan while it is rewritten: what passes change, and what they may consult.
 
     ``equal_dims``, ``batch_size_hint`` and ``gpu_nodes`` are those of `engine.apply`; ``known`` says what fed
     predicates are in all runs of this plan; ``sums`` are the loop variables that
-    `loop_accumulator_sinking.find` found among the user's nodes.
+    `loop_accumulator_sinking.find` found among the user's nodes; ``hits`` how many each pass had when it last ran, by
+    name.
     """
 
     work: WorkingGraph
     journal: list[Hit]
     options: RewriteOptions
-    sums: list[Any] = field(default_factory=list)
-    equal_dims: EqualDims = field(default_factory=list)
-    batch_size_hint: int | None = None
-    gpu_nodes: Collection[Operation] = ()
-    known: Mapping[Tensor, bool] = field(default_factory=dict)
-    #: How many hits each pass had when it last ran, by name.
-    hits: dict[str, int] = field(default_factory=dict)
+    sums: list[Any]
+    equal_dims: EqualDims
+    batch_size_hint: int | None
+    gpu_nodes: Collection[Operation]
+    known: Mapping[Tensor, bool]
+    hits: dict[str, int]
 
 
 class Pass(NamedTuple):

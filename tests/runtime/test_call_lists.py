@@ -729,6 +729,13 @@ _ELSEWHERE = {
 }
 
 
+def test_the_writers_that_are_loaded_later_are_known_before() -> None:
+    from dataflow.kernels.jit.call_writers import base, convolutions
+
+    assert convolutions.__doc__
+    assert call_writers.op_types() == base.writers.keys()
+
+
 @pytest.mark.parametrize("op_type", sorted(call_writers.op_types() - _ELSEWHERE))
 def test_each_writer_gives_the_bits_of_its_kernel(op_type: str, recorders: list[Recorder]) -> None:
     x = tf.placeholder(tf.float32, [4, 6])

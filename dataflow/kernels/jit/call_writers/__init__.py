@@ -17,7 +17,6 @@ import numpy as np
 
 from dataflow.kernels.jit.call_list import CallWriter
 from dataflow.kernels.jit.call_writers import (
-    convolutions,
     diagonals,
     indexed,
     losses,
@@ -30,11 +29,20 @@ from dataflow.kernels.jit.call_writers.elementwise import BY_TABLE, by_table, fu
 
 __all__ = ["CannotWrite", "Node", "NotCompiled", "can_be_written", "op_types", "write"]
 
+#: The op types of `convolutions`, which takes as long to load as all other writers.
+_CONVOLUTIONS = frozenset(
+    {
+        *("Conv2D", "_Conv2DBias", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
+        *("SpaceToBatchND", "BatchToSpaceND"),
+    }
+)
+
 
 def can_be_written(op_type: str, kernel: Any) -> bool:
     """Whether there is a writer for a node of this type, with this bound kernel."""
     return (
         op_type in writers
+        or op_type in _CONVOLUTIONS
         or op_type in BY_TABLE
         or isinstance(kernel, np.ufunc)
         or function_of(kernel) is not None
@@ -43,11 +51,13 @@ def can_be_written(op_type: str, kernel: Any) -> bool:
 
 def op_types() -> frozenset[str]:
     """The op types that have a writer of their own."""
-    return frozenset(writers)
+    return _CONVOLUTIONS | writers.keys()
 
 
 def write(w: CallWriter, node: Node) -> None:
     """Adds the calls of a node."""
+    if node.op_type in _CONVOLUTIONS:
+        from dataflow.kernels.jit.call_writers import convolutions  # they register themselves
     writer = writers.get(node.op_type)
     if writer is not None:
         writer(w, node)

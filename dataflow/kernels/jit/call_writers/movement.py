@@ -6,7 +6,6 @@ import numpy as np
 
 from dataflow.kernels.jit.call_list import CallWriter
 from dataflow.kernels.jit.call_writers.base import CannotWrite, Node, must, only, writes
-from dataflow.kernels.slicing import index_of
 
 
 @writes("Identity", "Reshape", "ExpandDims", "Squeeze")
@@ -103,6 +102,8 @@ def _roll(w: CallWriter, node: Node) -> None:
 
 @writes("StridedSliceGrad")
 def _strided_slice_grad(w: CallWriter, node: Node) -> None:
+    from dataflow.kernels.slicing import index_of
+
     only(node)
     *where, dy = node.inputs
     attrs, out = node.attrs, node.results[0]
