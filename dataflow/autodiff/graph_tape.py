@@ -1,6 +1,6 @@
 """`GraphTape`: what a `tf.GradientTape` records in the graph of a function.
 
-A graph keeps its nodes anyway, so a tape there is the ranges of nodes that were made while it recorded, and
+A graph keeps its nodes anyway, so here a tape only stores which ranges of nodes were added while it recorded, and
 what it watches. `gradients` walks back through those nodes alone.
 """
 

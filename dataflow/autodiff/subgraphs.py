@@ -1,9 +1,9 @@
 """Subgraphs that eager code runs compiled: a traced function, the gradient along a tape.
 
-A `Subgraph`, from some tensors of a graph to others, is compiled when it is first called, and runs as a plan of a
-session does. Where a tape watches what goes in, the call is one operation for it: its run also gives the values
-that the gradient needs, and the gradient is another `Subgraph` of the same graph, which is fed with those. So it can
-be differentiated again.
+A `Subgraph`, from some tensors of a graph to others, is compiled on its first call, and runs like a session's
+plan. Where a tape watches an input, the tape records the call as one operation: the run also returns the values
+that the gradient needs, and the gradient is another `Subgraph` of the same graph, which is fed those values and can
+itself be differentiated.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _lock = threading.RLock()
 class Subgraph:
     """A part of a graph: ``outputs`` computed from ``inputs``, and the ``effects`` that run with it.
 
-    ``inputs`` may be any tensors of the graph, and what lies behind them is not computed; variables and constants
-    among them are as they stand.
+    ``inputs`` may be any tensors of the graph; nothing upstream of them is computed, and variables and constants
+    among them are used as they are.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ def _carries(tensor: Tensor) -> bool:
 
 
 class _Differentiable:
-    """A subgraph that gives, beside its outputs, what its gradient needs."""
+    """A subgraph that also returns the values that its gradient needs."""
 
     def __init__(self, subgraph: Subgraph) -> None:
         self.subgraph = subgraph

@@ -1,14 +1,14 @@
 """Gradients along tapes that look alike, compiled once.
 
 A training loop of eager code records the same operations again and again. `recorded_gradients` walks
-back through a tape that is new; from the second one of its kind on, what was recorded is built as a
-graph, differentiated there, and compiled, and each further tape only hands its values to that plan.
-Nothing that was recorded is computed again: its values are fed.
+back through a tape that is new; from the second one of its kind on, the recorded operations are built as a
+graph, differentiated there, and compiled, and each further tape only feeds its values to that plan.
+No recorded operation is computed again.
 
-Tapes are alike if their operations are, with their attributes, the shapes and dtypes of what goes in and
-out, the wiring, the variables, and the values of shapes and axes. What has a gradient of its own,
-changes state or handles resources other than variables is left to the walk. For a further tape the plan is one
-operation, which can be differentiated again.
+Tapes are alike if their operations are, with their attributes, the shapes and dtypes of what goes in and out, the
+wiring, the variables, and the values of shapes and axes. Operations with a custom gradient, with side effects, or on
+resources other than variables are left to the walk. For a further tape the plan is one operation, which can be
+differentiated again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``tf.contrib.autograph``: what is `tf.autograph` since TensorFlow 1.13."""
+"""``tf.contrib.autograph``: the older name of `tf.autograph`, before TensorFlow 1.13."""
 
 from dataflow.autograph import (
     experimental as _experimental,

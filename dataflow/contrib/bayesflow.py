@@ -34,8 +34,8 @@ def expectation(
 ) -> Tensor:
     """The mean of ``f(samples)`` over ``axis``.
 
-    Its gradient is that of the samples, or without ``use_reparametrization`` that of the score function, for
-    which ``log_prob`` is needed. Raises `ValueError` where ``f`` or ``log_prob`` is no function.
+    The gradient flows through the samples (reparametrization), or, without ``use_reparametrization``, is the
+    score-function estimate, which needs ``log_prob``. Raises `ValueError` if ``f`` or ``log_prob`` is not callable.
     """
     with default_graph().name_scope(name or "expectation"):
         if not callable(f):
@@ -60,7 +60,7 @@ def _samples(q: Any, z: Any, n: Any, seed: Any) -> Any:
 
 
 def _log_of_mean(logs: Any) -> Any:
-    """The logarithm of the mean over the first axis of numbers that are given by logarithms."""
+    """``log(mean(exp(logs)))`` over the first axis."""
     largest = stop_gradient(reduce_max(logs, axis=[0]))
     return log(reduce_mean(exp(logs - largest), axis=[0])) + largest
 
@@ -74,9 +74,9 @@ def expectation_importance_sampler_logspace(
     seed: int | None = None,
     name: str = "expectation_importance_sampler_logspace",
 ) -> Tensor:
-    """The logarithm of the mean of ``f p / q`` over ``z``, or over ``n`` samples of ``q``, of which all but one is given.
+    """The logarithm of the mean of ``f p / q`` over ``z``, or over ``n`` samples of ``q``; give exactly one of both.
 
-    ``log_f`` and ``log_p`` give logarithms. Raises `ValueError` where both or neither of ``z`` and ``n`` are given.
+    ``log_f`` and ``log_p`` return logarithms. Raises `ValueError` where both or neither of ``z`` and ``n`` are given.
     """
     with default_graph().name_scope(name):
         points = _samples(sampling_dist_q, z, n, seed)

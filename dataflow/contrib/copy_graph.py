@@ -20,7 +20,7 @@ def _below(scope: str, name: str) -> str:
 
 
 def _note(original: Any, copy: Any, graph: Graph, scope: str, kept: tuple[str, ...] = ()) -> None:
-    """Puts a copy into the collections that hold the original; most are called after the scope."""
+    """Adds a copy to the collections that hold the original; most collections get the scope's name in front."""
     source = original.graph
     for key in source.get_all_collection_keys():
         if any(item is original for item in source.get_collection_ref(key)):
@@ -31,7 +31,7 @@ def _note(original: Any, copy: Any, graph: Graph, scope: str, kept: tuple[str, .
 def copy_variable_to_graph(org_instance: Any, to_graph: Graph, scope: str = "") -> Variable:
     """A variable of ``to_graph`` with the name, the initial value and the collections of ``org_instance``.
 
-    Raises `TypeError` for what is no variable.
+    Raises `TypeError` for anything but a variable.
     """
     if not isinstance(org_instance, Variable):
         raise TypeError(f"{org_instance} is not a Variable")
@@ -91,7 +91,7 @@ def _copied(operation: Operation, to_graph: Graph, scope: str) -> Operation:
 
 
 def get_copied_op(org_instance: Any, graph: Graph, scope: str = "") -> Any:
-    """What stands in ``graph`` below ``scope`` for an operation or a tensor; `KeyError` where nothing does."""
+    """The copy of an operation or a tensor in ``graph`` below ``scope``; raises `KeyError` if there is none."""
     return graph.as_graph_element(_below(scope, org_instance.name))
 
 

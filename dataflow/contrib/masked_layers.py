@@ -37,7 +37,7 @@ def collect(mask: Any, threshold: Any, weight: Any) -> Any:
 
 
 class _Masked:
-    """What makes a layer with a kernel one with a masked kernel."""
+    """Mix-in that masks the kernel of a layer."""
 
     _kernel_name = "kernel"
 
@@ -95,7 +95,7 @@ def _settings(
     captured: Any,
     reuse: Any,
 ) -> dict[str, Any]:
-    """What both functions give their layers."""
+    """The arguments that both functions pass to their layers."""
     return {
         "use_bias": normalizer_fn is None and biases_initializer is not None,
         "kernel_initializer": weights_initializer,
@@ -181,7 +181,7 @@ def masked_fully_connected(
 ) -> Any:
     """As `tf.contrib.layers.fully_connected`, with masked weights.
 
-    Raises `ValueError` where ``num_outputs`` is no integer.
+    Raises `ValueError` unless ``num_outputs`` is an integer.
     """
     if not isinstance(num_outputs, int):
         raise ValueError(f"num_outputs should be int or long, got {num_outputs!r}.")

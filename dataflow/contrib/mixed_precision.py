@@ -52,7 +52,7 @@ class FixedLossScaleManager(LossScaleManager):
         return self._loss_scale
 
     def update_loss_scale(self, finite_grads: Any) -> Any:
-        """An operation that does nothing."""
+        """A no-op."""
         del finite_grads
         return no_op()
 
@@ -143,7 +143,7 @@ class LossScaleOptimizer(Optimizer):
 
 
 class _Managed:
-    """What `step_if_finite` asks of a scale, answered by a manager."""
+    """Adapts a manager to the interface that `step_if_finite` expects of a scale."""
 
     def __init__(self, manager: LossScaleManager) -> None:
         self._manager = manager

@@ -74,17 +74,17 @@ def apply_mask(x: Any, scope: Any = "") -> Tensor:
 
 
 def get_masked_weights() -> list[Any]:
-    """The masked weights of the default graph, tensors."""
+    """The masked weights of the default graph, as tensors."""
     return default_graph().get_collection(MASKED_WEIGHT_COLLECTION)
 
 
 def get_masks() -> list[Any]:
-    """The masks, variables of zeros and ones."""
+    """The masks, as variables of zeros and ones."""
     return default_graph().get_collection(MASK_COLLECTION)
 
 
 def get_thresholds() -> list[Any]:
-    """The thresholds below which weights are zero, variables."""
+    """The thresholds below which weights are masked, as variables."""
     return default_graph().get_collection(THRESHOLD_COLLECTION)
 
 
@@ -94,7 +94,7 @@ def get_weights() -> list[Any]:
 
 
 def get_weight_sparsity() -> list[Any]:
-    """For each mask its share of zeros, a tensor."""
+    """The share of zeros of each mask, as tensors."""
     return [zero_fraction(mask) for mask in get_masks()]
 
 
@@ -154,7 +154,7 @@ def _checked(spec: Any) -> Any:
 
 
 def _patterns(texts: Any, read: Any) -> dict[re.Pattern[str], Any]:
-    """What "pattern:value" says, by pattern."""
+    """Parses "pattern:value" into a dict by pattern."""
     pairs = (text.split(":") for text in texts if text)
     return {re.compile(pattern): read(value) for pattern, value in pairs}
 
@@ -272,7 +272,7 @@ class Pruning:
             self._assign_ops.append(_assigned(mask, new_mask))
 
     def mask_update_op(self) -> Any:
-        """An operation that computes all masks anew, and notes the step."""
+        """An op that recomputes all masks, and stores the step at which it did."""
         graph = default_graph()
         with graph.name_scope(self._spec.name):
             if not self._assign_ops:
@@ -282,7 +282,7 @@ class Pruning:
                 return no_op(name="mask_update")
 
     def conditional_mask_update_op(self) -> Any:
-        """As `mask_update_op`, at the steps that the settings name; nothing at others."""
+        """As `mask_update_op` at the steps that the settings name; does nothing at others."""
         spec, step = self._spec, self._global_step
         with default_graph().name_scope(spec.name):
             before_end = logical_or(step <= spec.end_pruning_step, spec.end_pruning_step < 0)
@@ -305,7 +305,7 @@ class Pruning:
 
 
 def _assigned(mask: Any, value: Tensor) -> Any:
-    """What gives a mask its new value, each part of a partitioned one its own."""
+    """The op that assigns a mask its new value; part by part if the mask is partitioned."""
     if not isinstance(mask, PartitionedVariable):
         return assign(mask, value)
     parts = list(mask)

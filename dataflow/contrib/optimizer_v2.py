@@ -1,6 +1,6 @@
-"""``tf.contrib.optimizer_v2``: the optimizers of `tf.train`, as TensorFlow 1.9 began to write them anew.
+"""``tf.contrib.optimizer_v2``: the optimizers of `tf.train`, under the names of TensorFlow 1.9's rewrite of them.
 
-Their settings, slots and steps are those of `tf.train`; an RMSProp begins with other averages.
+Their settings, slots and steps are those of `tf.train`; only RMSProp's averages have other initial values.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def stratified_sample(
     threads_per_queue: int = 1,
     name: str | None = None,
 ) -> tuple[list[Tensor], Tensor]:
-    """Batches whose classes have the probabilities ``target_probs``, by leaving out examples of the others.
+    """Batches whose classes have the probabilities ``target_probs``, by rejecting examples of the others.
 
     Args:
         tensors: a list of tensors: one example, or with ``enqueue_many`` a batch.

@@ -43,7 +43,7 @@ __all__ = [
 
 
 class _Operator(NamedTuple):
-    """A matrix, by what it does to columns."""
+    """A matrix, given by its products with columns."""
 
     shape: Any
     dtype: Any
@@ -67,7 +67,7 @@ def create_operator(matrix: Any) -> _Operator:
 
 
 def identity_operator(matrix: Any) -> _Operator:
-    """The operator that changes nothing, with the shape and dtype of ``matrix``."""
+    """The identity operator, with the shape and dtype of ``matrix``."""
     return _Operator(_shape_of(matrix), matrix.dtype, lambda v: v, lambda v: v)
 
 
@@ -103,7 +103,7 @@ def _solution(state: Any) -> Any:
 
 
 def _start(operator: Any, rhs: Any, x: Any) -> Any:
-    """The column to begin with: ``x``, or zeros."""
+    """The initial column: ``x``, or zeros."""
     if x is not None:
         return array.expand_dims(x, -1)
     return array.expand_dims(array.zeros(operator.shape[1:], dtype=rhs.dtype.base_dtype), -1)
@@ -120,7 +120,7 @@ def conjugate_gradient(
 ) -> Any:
     """The solution of ``A x = rhs`` for a positive definite operator: a tuple (i, x, r, p, gamma).
 
-    ``rhs`` [n]; ``x``: where to begin, zeros by default. It ends after ``max_iter`` steps, or when the residual
+    ``rhs`` [n]; ``x``: the initial guess, zeros by default. Stops after ``max_iter`` steps, or when the residual
     ``r`` has ``tol`` times the length of the first one. ``preconditioner``: an operator close to the inverse.
     """
 
@@ -153,7 +153,7 @@ def conjugate_gradient(
 def cgls(operator: Any, rhs: Any, tol: float = 1e-6, max_iter: int = 20, name: str = "cgls") -> Any:
     """The x with the least ``|A x - rhs|``: a tuple (i, x, r, p, gamma).
 
-    ``rhs`` [m] for an operator [m, n]. It ends after ``max_iter`` steps, or when the gradient has ``tol`` times the
+    ``rhs`` [m] for an operator [m, n]. Stops after ``max_iter`` steps, or when the gradient has ``tol`` times the
     length of the first one.
     """
 

@@ -36,9 +36,9 @@ def together(session: Any, *programs: Any) -> None:
 
 
 def variant(seed: int) -> None:
-    """Has checks and questions be those of the variant ``seed``, as a copy of ``dataflow course variants`` needs.
+    """Makes checks and questions those of the variant ``seed``; copies made by ``dataflow course variants`` need it.
 
-    Such a copy calls it by itself; 0 is the lesson as it ships. Raises `ValueError` for anything but a seed.
+    Such a copy calls this itself; 0 is the lesson as shipped. Raises `ValueError` for anything but a seed.
     """
     from dataflow.course import variants
 

@@ -81,7 +81,7 @@ class CsvDataset(Dataset):
 
 
 def _size_of(buffer_size: Any) -> Any:
-    """What the op is given: 0 for the default, so that a 0 of the caller's is none that it takes."""
+    """The value passed to the op, where 0 stands for the default; so a caller's 0 becomes -1, which the op refuses."""
     if buffer_size is None:
         return 0
     return buffer_size or -1 if isinstance(buffer_size, int) else buffer_size

@@ -38,8 +38,8 @@ class EagerIterator(Structured):
     def __iter__(self) -> EagerIterator:
         if default_graph().traces_function:
             raise TypeError(
-                "an iterator of eager code has no end while a function is traced: loop over it by `for` in a "
-                "function with autograph=True, or over its dataset."
+                "an eager iterator has no end while a function is traced: loop over it with `for` in a "
+                "function with autograph=True, or loop over its dataset."
             )
         return self
 

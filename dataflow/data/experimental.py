@@ -385,8 +385,8 @@ def make_batched_features_dataset(
 ) -> Dataset:
     """Batches of the ``Example`` messages in files, parsed by ``features``.
 
-    An element is a dict, or with ``label_key`` a pair of it and what stands under that key.
-    ``num_epochs`` None: for ever. Raises `TypeError` for a ``reader`` of queues.
+    An element is a dict, or with ``label_key`` a pair of the dict and the value of that key.
+    ``num_epochs=None`` repeats forever. Raises `TypeError` for a ``reader`` of queues.
     """
     kind: Any = reader
     if isinstance(kind, type) and issubclass(kind, ReaderBase):

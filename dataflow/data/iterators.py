@@ -94,9 +94,9 @@ class Iterator(Structured):
         return self._structure
 
     def in_loop(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-        """What says in each round of a `tf.while_loop` whether there is one more element, and what then gives it.
+        """Two functions for each round of a `tf.while_loop`: whether there is one more element, and that element.
 
-        The iterator starts where the loop does.
+        The iterator starts when the loop does.
         """
         from dataflow.data.optional import get_next_as_optional
 

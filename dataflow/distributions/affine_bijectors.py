@@ -81,7 +81,7 @@ class MatrixAndShift(ScaleAndShift):
     """``y = A x + b`` on the last axis, for a ``_scale`` with `matvec` and `solvevec`, each None if left out."""
 
     def _checked_scale(self) -> list[Any]:
-        """What ``validate_args`` wants to know of the scale as the graph runs."""
+        """The run-time checks of the scale; empty without ``validate_args``."""
         if not self.validate_args or self._scale is None:
             return []
         try:

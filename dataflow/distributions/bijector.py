@@ -315,7 +315,7 @@ def _vector(shape: Any, name: str) -> Tensor:
 
 
 def _from_static(bijector: Bijector, method: str, shape: Tensor) -> Any:
-    """What the method makes of a shape, as a vector; the shape must be known unless it stays as it is."""
+    """The shape that the method computes, as a vector; the input shape must be known unless it is unchanged."""
     from dataflow.ops.tensor_values import constant_value
 
     if not _overridden(bijector, method):
@@ -328,7 +328,7 @@ def _from_static(bijector: Bijector, method: str, shape: Tensor) -> Any:
 
 
 def _rank(which: str, ndims: Any) -> int:
-    """A number of event axes that was given."""
+    """A given number of event axes; raises `TypeError` or `ValueError` unless it is an integer from 0 on."""
     if not isinstance(ndims, int):
         raise TypeError(
             f"Expected {which}_min_event_ndims to be of type int, got {type(ndims).__name__}"
@@ -339,7 +339,7 @@ def _rank(which: str, ndims: Any) -> int:
 
 
 def checked(value: Any, validate_args: bool, *checks: Callable[[], Any]) -> Any:
-    """The value after the checks, which are functions that make assertions, where they are wanted."""
+    """The value after the checks (functions that build assertions), if checks are enabled."""
     if not validate_args:
         return value
     return with_dependencies([check() for check in checks], value)

@@ -139,8 +139,7 @@ class Chain(Bijector):
         for bijector in self._bijectors:
             if not bijector._is_injective:
                 raise NotImplementedError(
-                    "Invalid bijector: Chain takes no bijector that several values go to one with, "
-                    f"got {bijector.name}."
+                    f"Invalid bijector: {bijector.name} is not injective, and Chain takes injective ones only."
                 )
         names = "_of_".join(b.name for b in self._bijectors)
         ends = [(b.forward_min_event_ndims, b.inverse_min_event_ndims) for b in self._bijectors]
@@ -205,7 +204,7 @@ class Chain(Bijector):
 
 
 def _needed_ndims(steps: Iterable[tuple[int, int]]) -> int:
-    """The axes of an event that go into the first of several steps, each (axes taken, axes made)."""
+    """The number of event axes that the first of several steps takes; each step is (axes taken, axes made)."""
     needed = spare = 0  # spare: axes that the steps so far leave for the next one
     for taken, made in steps:
         if spare < taken:
@@ -215,7 +214,7 @@ def _needed_ndims(steps: Iterable[tuple[int, int]]) -> int:
 
 
 def _ndims_after(event_shape: Callable[[Any], TensorShape], value: Any, ndims: int) -> int:
-    """The axes of the event that a bijector makes of the last ``ndims`` axes of ``value``."""
+    """The number of event axes after a bijector was applied to the last ``ndims`` axes of ``value``."""
     shape = value.get_shape()
     event = TensorShape([None] * ndims if shape.ndims is None else shape[shape.ndims - ndims :])
     after = event_shape(event).ndims

@@ -10,10 +10,10 @@ from dataflow.graph.type_aliases import TensorLike
 
 
 class ConditionalDistribution(Distribution):
-    """A distribution given something: ``d.prob(x, arg1=1)`` calls the subclass's ``_prob(x, arg1=1)``."""
+    """A conditional distribution: ``d.prob(x, arg1=1)`` calls the subclass's ``_prob(x, arg1=1)``."""
 
     def _under(self, condition: dict[str, Any]) -> Any:
-        """This distribution, with arguments for all of its methods."""
+        """This distribution with the arguments bound for all of its methods."""
         given = copy.copy(self)
         given._condition = condition
         return given

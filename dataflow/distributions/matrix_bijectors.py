@@ -183,7 +183,7 @@ class FillTriangular(Bijector):
 
 
 def _side(size: int) -> int:
-    """n of n (n + 1) / 2 numbers; raises `ValueError` for another number."""
+    """The n for which n (n + 1) / 2 is the given number; raises `ValueError` if there is none."""
     n = int(np.sqrt(0.25 + 2.0 * size) - 0.5)
     if n * (n + 1) // 2 != size:
         raise ValueError(f"Vector length is not a triangular number: {size}.")
@@ -195,7 +195,7 @@ class _OfMatrices(Bijector):
         super().__init__(forward_min_event_ndims=2, validate_args=validate_args, name=name)
 
     def _square(self, x: Any, *checks: Callable[[], Any]) -> Any:
-        """``x``, checked to be square matrices, and by ``checks``."""
+        """``x``, checked to be square matrices and to pass ``checks``."""
         shape = array.shape(x)
         rank, square = (
             "Input must have rank at least 2.",

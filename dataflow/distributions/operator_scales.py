@@ -32,7 +32,7 @@ def _tensor(x: TensorLike | None, name: str) -> Any:
 
 
 def _proper(x: Any, diagonal: Any, validate_args: bool, positive: bool) -> Any:
-    """``x``, whose diagonal is checked as the graph runs where ``validate_args``."""
+    """``x``; with ``validate_args`` its diagonal is checked at run time."""
 
     def check() -> Any:
         if positive:
@@ -52,10 +52,10 @@ def make_diag_scale(
     assert_positive: bool = False,
     name: str | None = None,
 ) -> LinearOperator:
-    """``diag(scale_diag) + scale_identity_multiplier I``: [..., k] and [...]; the identity of neither.
+    """``diag(scale_diag) + scale_identity_multiplier I``, shapes [..., k] and [...]; the identity without both.
 
     The size k is that of ``scale_diag``, else ``shape_hint``, else that of ``loc``. Raises `ValueError`
-    where none tells it.
+    if none of them is given.
     """
     with name_scope(name or "make_diag_scale"):
         like, diag = _tensor(loc, "loc"), _tensor(scale_diag, "scale_diag")

@@ -179,10 +179,10 @@ def auto_correlation(
     normalize: bool = True,
     name: str = "auto_correlation",
 ) -> Any:
-    """How much ``x`` along ``axis`` is like itself, moved on by 0, 1, ... ``max_lags`` places.
+    """The autocorrelation of ``x`` along ``axis`` at the lags 0, 1, ... ``max_lags``.
 
-    Of each lag the mean of ``x[i] conj(x[i + lag])``, by a Fourier transform; with ``center`` the mean of x
-    is taken off first, and with ``normalize`` all are divided by that of lag 0. Without ``max_lags`` there are
+    For each lag the mean of ``x[i] conj(x[i + lag])``, by a Fourier transform; ``center`` first subtracts the mean
+    of x, and ``normalize`` divides by the value at lag 0. Without ``max_lags`` there are
     as many lags as values. The axis is as long as there are lags; dtype and the other axes are those of ``x``.
     """
     with name_scope(name):

@@ -123,7 +123,7 @@ class TransformedDistribution(Distribution):
         return reduce_logsumexp(array.stack(parts), 0)
 
     def _log_prob_at(self, x: Any) -> Any:
-        """The density of the event that becomes y, without the determinant."""
+        """The base distribution's log density of the event at ``x``, without the Jacobian."""
         log_prob = self._distribution.log_prob(x)
         if self._event_override:
             log_prob = reduce_sum(log_prob, list(range(-len(self._event_override), 0)))

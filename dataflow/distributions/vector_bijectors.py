@@ -1,4 +1,4 @@
-"""Bijectors of vectors: their elements in another order, as shares, as steps, or in another shape."""
+"""Bijectors of vectors: permuted, softmaxed, ordered, reshaped."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Reshape(Bijector):
         self._in = self._event(event_shape_in, "event_shape_in")
 
     def _event(self, shape: Any, name: str) -> Tensor:
-        """A shape that was given, as a vector, and checked."""
+        """The given shape, as a checked vector."""
         if isinstance(shape, TensorShape):
             shape = shape.as_list()
         vector = convert_to_tensor(shape, name=name, preferred_dtype=dtypes.int32)
@@ -242,7 +242,7 @@ class Reshape(Bijector):
 
 
 def _told(vector: Tensor) -> TensorShape:
-    """What the graph knows of a shape that is given as a vector; -1 is not known."""
+    """The static value of a shape that is given as a vector; -1 stands for an unknown size."""
     known = constant_value(vector)
     if known is not None:
         return TensorShape([None if size == -1 else int(size) for size in known])

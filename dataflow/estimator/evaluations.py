@@ -87,7 +87,7 @@ def write_results(folder: str, results: dict[str, Any]) -> None:
 
 
 def _with_local_variables(scaffold: Scaffold | None) -> Scaffold | None:
-    """A scaffold whose own ``local_init_op`` starts the variables of metrics, too: they are newer than it."""
+    """The scaffold with a ``local_init_op`` that also initializes the metrics' variables, which were made after it."""
     if scaffold is None or scaffold.local_init_op is None:
         return scaffold
     both = group(scaffold.local_init_op, Scaffold.default_local_init_op())

@@ -80,11 +80,11 @@ def numpy_input_fn(
     queue_capacity: int = 1000,
     num_threads: int = 1,
 ) -> Callable[[], Any]:
-    """An input function that gives batches of arrays: features alone, or (features, labels).
+    """An input function that returns batches of arrays: features alone, or (features, labels).
 
     ``x``: an array, or a dict of arrays, with one row for each example; ``y``: an array or a dict.
-    ``num_epochs=None`` goes on forever. ``shuffle`` must be said: each epoch is then in another
-    order: a permutation of all rows, where TensorFlow draws from a queue that holds
+    ``num_epochs=None`` repeats forever. ``shuffle`` is required; with it each epoch is in another
+    order, a permutation of all rows, where TensorFlow draws from a queue that holds
     ``queue_capacity`` of them. The rows are in memory already, and cutting a batch out of them
     needs no thread: ``queue_capacity`` and ``num_threads`` change nothing here (with one thread and
     no shuffling TensorFlow's batches are the same). Raises `ValueError` for arrays of different

@@ -103,7 +103,7 @@ def _rnn_logit_fn_builder(
 ) -> Callable[..., tuple[Tensor, Tensor]]:
     """A function of features and mode: (logits [batch, units], or [batch, steps, units]; a mask).
 
-    The mask, bool [batch, steps], is true in the steps that the sequences have.
+    The mask, bool [batch, steps], is true at the steps within each sequence's length.
     Raises `ValueError` if units is not an integer.
     """
     if not isinstance(output_units, int):

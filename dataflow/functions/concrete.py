@@ -67,7 +67,7 @@ class ConcreteFunction:
         return self._signature
 
     def describe(self, names: list[str], signature: tuple[Any, dict[str, Any]]) -> None:
-        """Says what the tensors are called as arguments, and what `structured_input_signature` is."""
+        """Sets the argument names of the tensors, and `structured_input_signature`."""
         self._names, self._signature = names, signature
 
     def prepare_gradient(self) -> None:
@@ -200,7 +200,7 @@ def trace(
         ):
             raise ValueError(
                 f"Function to be traced should not modify structure of input arguments: {name}() changes a list "
-                "or dictionary that it is given, which a call could not do again. Change a copy, and return it."
+                "or dictionary that it is given, a side effect that later calls would not repeat. Change a copy, and return it."
             )
         result = map_structure(lambda leaf: _as_result(function, leaf), result)
     graph.is_whole = True

@@ -141,9 +141,9 @@ def replaced(value: Any, stand_in: Callable[[Any], Any]) -> Any:
 def described(
     names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[list[str], tuple[tuple[Any, ...], dict[str, Any]]]:
-    """What the tensors among the arguments are called, and the arguments with a `TensorSpec` for each.
+    """The names of the tensors among the arguments, and the arguments with a `TensorSpec` in place of each tensor.
 
-    A tensor is called as its `TensorSpec` says, or after its parameter, of which ``names`` has those of ``args``.
+    A tensor is named by its `TensorSpec`, or after its parameter; ``names`` are the parameters of ``args``.
     """
     labels: list[str] = []
 

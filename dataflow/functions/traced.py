@@ -206,7 +206,7 @@ class Function:
         return next_creator(**kwargs)
 
     def _make_outside(self, scope: str, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        """A variable of a function in a graph, whose name is not below the function's ``scope``."""
+        """Creates a variable of a function in graph mode; its name is not prefixed by the function's ``scope``."""
         graph = default_graph()
         inner = graph.get_name_scope().removeprefix(scope.rstrip("/")).lstrip("/")
         with graph.name_scope(f"{inner}/" if inner else None):

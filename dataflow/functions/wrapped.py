@@ -23,8 +23,8 @@ class WrappedFunction(ConcreteFunction):
     def prune(self, feeds: Any, fetches: Any, name: str | None = None) -> WrappedFunction:
         """The part of the graph that computes ``fetches`` from ``feeds``, as a function of its own.
 
-        Both are tensors of ``graph`` or their names, or structures of them. What the function does beside
-        computing ``fetches`` is left out.
+        Both are tensors of ``graph`` or their names, or structures of them. Other side effects of the
+        function are left out.
         """
         graph = self.graph
 
@@ -41,9 +41,9 @@ class WrappedFunction(ConcreteFunction):
 def wrap_function(fn: Callable[..., Any], signature: Any, name: str | None = None) -> Any:
     """``fn`` as a function that is traced once, for placeholders of ``signature``, a list of `tf.TensorSpec`.
 
-    The variables that ``fn`` makes (`tf.get_variable`, layers) are made once and kept by what is returned:
+    The variables that ``fn`` makes (`tf.get_variable`, layers) are made once, and held by the result:
     ``result.graph`` is the graph, ``result.prune(feeds, fetches)`` a part of it. AutoGraph does not rewrite ``fn``.
-    With eager execution alone; in a graph call ``fn`` itself. Raises `RuntimeError` there.
+    Only for eager execution: raises `RuntimeError` in a graph, where you call ``fn`` itself.
     """
     if not default_graph().executes_eagerly:
         raise RuntimeError(

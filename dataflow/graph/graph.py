@@ -134,8 +134,8 @@ class Graph:
         """
         if self._finalized:
             raise RuntimeError(
-                "Graph is finalized and cannot be modified. It was to get a new operation, "
-                f"{op_def.type} {name!r}: build it before the graph is finalized (MonitoredTrainingSession, "
+                "Graph is finalized and cannot be modified, so no operation can be added. This one is new: "
+                f"{op_def.type} {name!r}. Build it before the graph is finalized (MonitoredTrainingSession, "
                 "Supervisor and g.finalize() do that), and in a loop only run it."
             )
         self._check_inputs(op_def, name, inputs)

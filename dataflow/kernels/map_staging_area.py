@@ -33,11 +33,13 @@ class MapStaging:
 
     def put(self, key: int, places: list[int], values: list[Any]) -> None:
         if key in self.whole:
-            raise _wrong(f"There is a tuple of the key {key}, and it is whole.")
+            raise _wrong(f"The key {key} has all of its values already: get them first.")
         parts = self.incomplete.setdefault(key, {})
         for place, value in zip(places, values, strict=True):
             if not 0 <= place < self.num_parts:
-                raise _wrong(f"There are {self.num_parts} components, and no number {place}.")
+                raise _wrong(
+                    f"There is no component {place}: this area has {self.num_parts}, numbered from 0."
+                )
             if place in parts:
                 raise _wrong(f"The component {place} of the key {key} is there already.")
             parts[place] = owned(value)

@@ -107,7 +107,7 @@ class MapStagingArea(BaseStagingArea):
                 index = list(self._names).index(index)
             if not 0 <= index < len(self._dtypes):
                 raise ValueError(
-                    f"There are {len(self._dtypes)} components, and no number {index}."
+                    f"There is no component {index}: this area has {len(self._dtypes)}, numbered from 0."
                 )
             found.append(int(index))
         return found
@@ -116,16 +116,20 @@ class MapStagingArea(BaseStagingArea):
         if isinstance(vals, dict):
             indices, vals = list(vals), list(vals.values())
         elif not isinstance(vals, (list, tuple)):
-            raise ValueError("Values to put in must be a dict, a list or a tuple.")
+            raise ValueError(
+                f"The values to put must be a dict, a list or a tuple, got {type(vals).__name__}."
+            )
         elif indices is None:
             raise ValueError("Indices must be supplied when inserting a list of tensors")
         if len(indices) != len(vals):
-            raise ValueError(f"There are {len(indices)} indices, and {len(vals)} values.")
+            raise ValueError(
+                f"There must be an index for each value, got {len(indices)} and {len(vals)}."
+            )
         for place, value in zip(self._places(indices), vals, strict=True):
             tensor = convert_to_tensor(value, self._dtypes[place])
             if not tensor.shape.is_compatible_with(self._dims[place]):
                 raise ValueError(
-                    f"Component {place} has the shape {tensor.shape}, not {self._dims[place]}."
+                    f"Component {place} must have shape {self._dims[place]}, got {tensor.shape}."
                 )
             yield place, tensor
 

@@ -29,7 +29,7 @@ class _Values:
             variable = self._by_name.get(fetch.partition(":")[0])
             if variable is None:
                 raise ValueError(
-                    f"{fetch!r} is no variable of this function, so that it has no value to freeze."
+                    f"{fetch!r} is not a variable of this function, so it has no value to freeze."
                 )
             found.append(variable.numpy())
         return found

@@ -175,7 +175,7 @@ def _until_reduced(call: Callable[[Any], Any], i: Any) -> list[Any]:
         call(i)
     except _Reduced as wanted:
         return list(wanted.values)
-    raise ValueError("a function of pfor reduces as often for each number")
+    raise ValueError("the function of pfor must make the same number of reductions for each i")
 
 
 def _check_parallel(parallel_iterations: int | None) -> None:

@@ -339,7 +339,7 @@ def test_a_staging_area_by_keys_has_an_order_and_limits() -> None:
         with pytest.raises(tf.errors.DeadlineExceededError):
             session.run(put, {key: 1}, options=tf.RunOptions(timeout_in_ms=100))
         assert [int(session.run(area.get())[0]) for _ in range(2)] == [2, 5]
-        with pytest.raises(tf.errors.InvalidArgumentError, match="whole"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="all of its values"):
             session.run(put, {key: 9})
         session.run(area.clear())
         assert session.run(area.size()) == 0

@@ -103,7 +103,7 @@ class CommonVectors:
         return Chosen(number, memory.fd, num_bytes)
 
     def _has_room_for(self, num_bytes: int) -> bool:
-        """Gives up old memory where it must; returns whether there is room afterwards."""
+        """Frees old memory if necessary; returns whether there is room afterwards."""
         while self._made:
             total = sum(m.num_bytes for made in self._made.values() for m in made.memory.values())
             if len(self._made) < _MOST_KEPT and total + num_bytes <= _MOST_BYTES:

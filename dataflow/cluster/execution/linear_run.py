@@ -162,7 +162,7 @@ class LinearRun:
     def _go_on(self, on_notifier: bool = True) -> None:
         """Run until it ends or waits; the thread has a wake queue.
 
-        With ``on_notifier``, on a thread that serves another step, nothing that may take long is done.
+        With ``on_notifier`` (the thread is serving another step) it runs nothing that may take long.
         """
         stages, at = self._schedule.stages, self._at
         try:

@@ -89,7 +89,7 @@ def take_in(slots: list[Any], where: Sequence[int], tensors: Sequence[Any]) -> N
 def collector(
     fetch_slots: Sequence[int], sends: Sequence[tuple[str, int, Sequence[int]]]
 ) -> Callable[[list[Any]], tuple[list[Any], list[tuple[str, int, list[Any]]]]]:
-    """A function that takes out of the slots what is fetched, and what is sent: (task, channel, tensors)."""
+    """Returns a function that takes from the slots the fetches, and the messages to send: (task, channel, tensors)."""
     sent = ", ".join(f"({task!r}, {n}, {_values(slots)})" for task, n, slots in sends)
     scope: dict[str, Any] = {}
     exec(f"def collect(slots):\n    return {_values(fetch_slots)}, [{sent}]", scope)

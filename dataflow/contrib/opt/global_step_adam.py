@@ -59,7 +59,7 @@ class LazyAdamGSOptimizer(AdamGSOptimizer, LazyAdamOptimizer):
 
 
 class MultitaskOptimizerWrapper:
-    """An optimizer that does nothing with a gradient of zeros alone, its averages included.
+    """Wraps an optimizer so that a gradient of only zeros changes neither the variable nor its slots.
 
     For models of several tasks, where a batch of one task has no gradient of the others' variables. Raises
     `TypeError` for anything but an optimizer.

@@ -61,7 +61,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def read_answers(message: Any, catalog: Catalog) -> tuple[list[Answer], list[dict[str, Any]]]:
-    """The answers that are in order, and for each other its id, an HTTP status and one sentence.
+    """The valid answers, and for each invalid one its id, an HTTP status and one sentence.
 
     Raises `Refusal` for anything but a list of answers at all.
     """

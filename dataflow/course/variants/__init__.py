@@ -36,7 +36,7 @@ Table = Mapping[str, Mapping[str, Any]]
 
 
 def use(seed: int) -> None:
-    """Has the checks and questions of this kernel be those of the variant ``seed``.
+    """Makes the checks and questions of this kernel those of the variant ``seed``.
 
     Raises `ValueError` for anything but a seed.
     """
