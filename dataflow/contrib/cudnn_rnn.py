@@ -21,8 +21,8 @@ from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import tanh
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.rnn.base_cell import LSTMStateTuple
-from dataflow.rnn.cells import BasicLSTMCell, BasicRNNCell
-from dataflow.rnn.fused_cells import reversed_steps
+from dataflow.rnn.cells import BasicRNNCell
+from dataflow.rnn.fused_cells import LSTMBlockCell, reversed_steps
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.rnn.published_cells import CudnnCompatibleGRUCell
 
@@ -39,8 +39,8 @@ CUDNN_RNN_UNIDIRECTION = "unidirectional"
 CUDNN_RNN_BIDIRECTION = "bidirectional"
 
 
-class CudnnCompatibleLSTMCell(BasicLSTMCell):
-    """`BasicLSTMCell` as cuDNN has it: nothing is added to the forget gate."""
+class CudnnCompatibleLSTMCell(LSTMBlockCell):
+    """`LSTMBlockCell` as cuDNN has it: nothing is added to the forget gate."""
 
     def __init__(self, num_units: int, reuse: bool | None = None) -> None:
         super().__init__(num_units, forget_bias=0.0, reuse=reuse, name="cudnn_compatible_lstm_cell")

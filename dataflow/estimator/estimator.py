@@ -35,7 +35,7 @@ from dataflow.estimator.run_config import RunConfig, config_text
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.graph import Graph
-from dataflow.ops.seeds import set_random_seed
+from dataflow.ops.seeds import count_left_out, set_random_seed
 from dataflow.ops.summary import scalar
 from dataflow.train.checkpoint_initializers import warm_start
 from dataflow.train.checkpoint_management import latest_checkpoint, list_variables, load_variable
@@ -234,6 +234,7 @@ class Estimator:
         with self._new_graph(devices) as graph, scope_of(strategy):
             step = self._create_and_assert_global_step(graph)
             if strategy is None:
+                count_left_out(11)  # the step is read there, for the hooks
                 features, labels = self._features_and_labels(input_fn, ModeKeys.TRAIN)
                 spec = self._call_model_fn(features, labels, ModeKeys.TRAIN)
             else:

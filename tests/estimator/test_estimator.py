@@ -475,3 +475,19 @@ def test_queue_runners_are_a_module_of_train_too():
         coordinator.request_stop()
         sess.run(queue.close(cancel_pending_enqueues=True))
         coordinator.join(threads)
+
+
+def test_a_training_counts_the_nodes_that_read_the_step(tmp_path):
+    counts = []
+
+    def count_nodes(features, labels, mode):
+        graph = tf.get_default_graph()
+        counts.append(len(graph.operations) + graph.num_left_out)
+        weight = tf.get_variable("weight", [])
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(weight, tf.train.get_global_step())
+        return E.EstimatorSpec(mode, features, weight, train)
+
+    estimator = E.Estimator(count_nodes, str(tmp_path))
+    for run in estimator.train, estimator.evaluate:
+        run(lambda: (tf.ones([2]), tf.ones([2])), steps=1)
+    assert counts == [17, 6]  # TensorFlow 1.15's, whose seeds come from them

@@ -65,6 +65,17 @@ def decoded(make_helper: Any, attention: Any = None, **kwargs: Any) -> Any:
     return seq2seq.dynamic_decode(decoder, maximum_iterations=tf.reduce_max(steps))
 
 
+def cloned(cell_state: Any) -> Any:
+    memory = rows(None, 4)
+    cell = tf.contrib.seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(4), luong(memory))
+    return cell.zero_state(tf.shape(memory)[0], tf.float32).clone(cell_state=cell_state)
+
+
+def cell_of_cudnn() -> Any:
+    cell = tf.contrib.cudnn_rnn.CudnnCompatibleLSTMCell(4)
+    return cell(rows(3), cell.zero_state(tf.shape(rows(3))[0], tf.float32))
+
+
 def fed(seq2seq: Any, inputs: Any, steps: Any) -> Any:
     return seq2seq.TrainingHelper(inputs, steps)
 
@@ -168,6 +179,9 @@ COUNTED: dict[str, Any] = {
     "scheduled": lambda: decoded(scheduled),
     "scheduled-outputs": lambda: decoded(scheduled_outputs),
     "luong": lambda: decoded(fed, luong),
+    "cloned": lambda: cloned(rows(4)),
+    "cloned-known": lambda: cloned(given(2, 4)),
+    "cell-of-cudnn": cell_of_cudnn,
     "bahdanau": lambda: decoded(likeliest, bahdanau, attention_layer_size=4),
     "monotonic": lambda: decoded(fed, monotonic),
     "update-gate": lambda: unrolled(lambda: tf.contrib.rnn.UGRNNCell(4)),
@@ -236,6 +250,9 @@ NUM_NODES = {
     "scheduled": [395, 5, 149, 163, 200, 235, 273],
     "scheduled-outputs": [332, 140, 154, 191, 226],
     "luong": [487, 28, 272, 286, 387],
+    "cloned": [196, 27],
+    "cloned-known": [196, 27],
+    "cell-of-cudnn": [43, 30],
     "bahdanau": [472, 6, 51, 233, 247, 303, 315, 359, 375],
     "monotonic": [479, 6, 242, 256, 312, 324, 379],
     "update-gate": [63, 22],
