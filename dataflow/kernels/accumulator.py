@@ -56,16 +56,17 @@ class Accumulator:
         if shape != self.dims:
             self.check(shape)
         if total is None:
-            # One that nobody changes, a number or what came in a message, is the sum while it is
-            # alone.
-            self.total = np.array(gradient) if _can_change(gradient) else gradient
+            # One that nobody changes (a number, or an array that came in a message and cannot be
+            # written) is the sum while it is alone.
+            is_changing = type(gradient) is np.ndarray and gradient.flags.writeable
+            self.total = np.array(gradient) if is_changing else gradient
         elif total.shape != shape:
             raise InvalidArgumentError(
                 None,
                 None,
                 f"Shape mismatch: expected {list(total.shape)}, got {list(shape)}",
             )
-        elif _can_change(total):
+        elif type(total) is np.ndarray and total.flags.writeable:
             total += gradient
         else:
             self.total = np.add(total, gradient, dtype=total.dtype)
@@ -92,16 +93,13 @@ class Accumulator:
 
     def result(self) -> Any:
         total = self.total
-        if self.mean and _can_change(total) and total.dtype.kind in "fc":
-            total = np.divide(total, self.count, out=total)
-        elif self.mean:
+        if not self.mean:
+            pass
+        elif type(total) is np.ndarray and total.flags.writeable and total.dtype.kind in "fc":
+            np.divide(total, self.count, out=total)
+        else:
             total = (total / self.count).astype(self.dtype.numpy, copy=False)
         return total if total.shape else total[()]
-
-
-def _can_change(value: Any) -> bool:
-    """Whether it is an array, and not one that came in a message."""
-    return isinstance(value, np.ndarray) and value.flags.writeable
 
 
 class SparseAccumulator(Accumulator):

@@ -8,6 +8,7 @@ makes all calls. Where one has another layout, or somebody refers to it, nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ _MOST_ELEMENTS = 1 << 16
 #: a row. Where arrays are shared in each run, none is of use.
 _RUNS_BEFORE, _MOST_REFUSALS, _MOST_LISTS = 24, 4, 8
 
+#: Scalars that never change.
+_CONSTANT = (np.generic, float, int, type(None))
+
 
 class ListedUpdates:
     """The updates of one node, by a list from some runs on."""
@@ -32,17 +36,19 @@ class ListedUpdates:
         self._waits, self._left = _RUNS_BEFORE, _MOST_LISTS
         self._list: CallList | None = None
         self._refusals = 0
-        self._refs: list[Any] = []
+        self._refs: Sequence[Any] = ()
         self._acquires: list[Callable[[], Any]] = []
         self._releases: list[Callable[[], Any]] = []
         #: The rule with its flags, and the numbers among its scalars.
         self._rule: Any = None
         self._numbers: Array = np.empty(0)
+        #: The scalars whose numbers stand there, if they are constants.
+        self._constants: Sequence[Any] | None = None
         #: Gradients that may be NumPy's scalars.
         self._single: list[int] = []
 
     def run(
-        self, refs: list[Any], grads: Sequence[Any], rule: Rule, scalars: Sequence[Any]
+        self, refs: Sequence[Any], grads: Sequence[Any], rule: Rule, scalars: Sequence[Any]
     ) -> bool:
         """Updates them all, ``len(refs) / len(grads)`` variables with each gradient, or says that it has changed
         nothing."""
@@ -55,8 +61,7 @@ class ListedUpdates:
         written = self._list
         if written is None:
             return False
-        kinds, numbers = _split(rule, scalars)
-        if refs == self._refs and kinds == self._rule and self._run(written, grads, numbers):
+        if refs == self._refs and self._run(written, grads, rule, scalars):
             self._refusals = 0
             return True
         self._refusals += 1
@@ -64,7 +69,21 @@ class ListedUpdates:
             self._list, self._refusals, self._waits = None, 0, _RUNS_BEFORE
         return False
 
-    def _run(self, written: CallList, grads: Sequence[Any], numbers: list[Any]) -> bool:
+    def _takes(self, rule: Rule, scalars: Sequence[Any]) -> bool:
+        """Whether the list is for this rule with such scalars; it has their numbers then."""
+        constants = self._constants
+        if constants is not None and rule is self._rule[0] and all(map(is_, scalars, constants)):
+            return True
+        kinds, numbers = _split(rule, scalars)
+        if kinds != self._rule:
+            return False
+        self._numbers[:] = numbers
+        self._constants = scalars if all(isinstance(x, _CONSTANT) for x in scalars) else None
+        return True
+
+    def _run(
+        self, written: CallList, grads: Sequence[Any], rule: Rule, scalars: Sequence[Any]
+    ) -> bool:
         if self._single:
             grads = list(grads)
             for i in self._single:
@@ -72,14 +91,15 @@ class ListedUpdates:
         for acquire in self._acquires:
             acquire()
         try:
-            self._numbers[:] = numbers
+            if not self._takes(rule, scalars):
+                return False
             ids = [id(ref.array) for ref in self._refs]
             return written.run_by_id([*ids, *map(id, grads), id(self._numbers)])
         finally:
             for release in self._releases:
                 release()
 
-    def _write(self, refs: list[Any], grads: Sequence[Any], rule: Rule, scalars: Any) -> None:
+    def _write(self, refs: Sequence[Any], grads: Sequence[Any], rule: Rule, scalars: Any) -> None:
         if not is_available() or sum(np.size(x) for x in grads) >= _MOST_ELEMENTS:
             return
         arrays = [ref.array for ref in refs]
@@ -107,8 +127,9 @@ class ListedUpdates:
             factors = [Number(values[k : k + 1]) for k in range(len(numbers))]
             to = [At(members[k]) for k in traced.changed]
             w.call(function.address, grad.size, *map(At, (*members, grad)), *factors, *to)
+        self._constants = None
         self._list, self._numbers, self._refusals = w.list(), values, 0
-        self._refs, self._rule = list(refs), _split(rule, scalars)[0]
+        self._refs, self._rule = refs, _split(rule, scalars)[0]
         self._single = [i for i, x in enumerate(grads) if not np.ndim(x)]
         ordered = [ref.lock for ref in sorted(refs, key=id)]
         self._acquires = [lock.acquire for lock in ordered]

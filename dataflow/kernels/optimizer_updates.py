@@ -75,8 +75,11 @@ def _update_kernels(
     @functools.wraps(rule)
     def dense_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:
         scalars = inputs[num_refs:grad] + inputs[grad + 1 :]
+        if arrange is None and not attrs:
+            update_dense(context, inputs[:num_refs], (inputs[grad],), rule, scalars)
+            return
         chosen, scalars = described(context.xp, scalars, attrs)
-        update_dense(context, list(inputs[:num_refs]), [inputs[grad]], chosen, scalars)
+        update_dense(context, inputs[:num_refs], (inputs[grad],), chosen, scalars)
 
     _DESCRIBED.update((f"{kind}Apply{name}", described) for kind in kinds)
     if not sparse:
@@ -94,7 +97,7 @@ def _update_kernels(
 
 
 def update_dense(
-    context: Any, refs: list[Any], grads: Sequence[Any], rule: Rule, scalars: tuple[Any, ...]
+    context: Any, refs: Sequence[Any], grads: Sequence[Any], rule: Rule, scalars: tuple[Any, ...]
 ) -> None:
     """One rule for each gradient and its part of ``refs``: a variable and its slots.
 

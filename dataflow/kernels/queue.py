@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 
 def _make(context: KernelContext, kind: type[Queue], types: Any, dims: Any, capacity: int) -> Any:
-    changes, found, _ = context.found
-    if changes == context.resources.changes:
-        return found
-
     def create() -> Queue:
         return kind(context.resource_name, types, dims, capacity)
 
@@ -47,6 +43,9 @@ _NUMBERS = "biufc"
 def fifo_queue_kernel(
     context: KernelContext, *, component_types: Any, shapes: Any, capacity: int
 ) -> Any:
+    changes, found, _ = context.found
+    if changes == context.resources.changes:
+        return found
     return _make(context, Queue, component_types, shapes, capacity)
 
 
@@ -115,14 +114,17 @@ def queue_enqueue_kernel(context: KernelContext, handle: Any, components: list[A
 def queue_enqueue_many_kernel(
     context: KernelContext, handle: Any, components: list[Any]
 ) -> tuple[()]:
-    counts = {c.shape[0] if type(c) is np.ndarray else np.shape(c)[0] for c in components}
-    if len(counts) != 1:
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"All input tensors must have the same size in the 0th dimension, got {sorted(counts)}",
-        )
-    elements = list(zip(*[_owned_elements(c) for c in components], strict=True))
+    if len(components) == 1:
+        elements = list(zip(_owned_elements(components[0]), strict=True))
+    else:
+        counts = {np.shape(c)[0] for c in components}
+        if len(counts) != 1:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"All input tensors must have the same size in the 0th dimension, got {sorted(counts)}",
+            )
+        elements = list(zip(*[_owned_elements(c) for c in components], strict=True))
     if elements:
         handle.check(elements[0])
     handle.enqueue(context, elements)

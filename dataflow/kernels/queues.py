@@ -56,6 +56,9 @@ class Queue:
     def push(self, element: Any) -> None:
         self.items.append(element)
 
+    def push_all(self, elements: list[Any]) -> None:
+        self.items.extend(elements)
+
     def pop(self) -> Any:
         return self.items.popleft()
 
@@ -78,13 +81,12 @@ class Queue:
         with condition.lock:
             if self.closed:
                 raise self._closed_error()
-            if not self._has_room(len(elements)):
+            if self.enqueuers or len(self.items) + len(elements) > self.capacity:
                 context.postpone_unless(
                     condition, lambda: self._has_room(len(elements)), again=False
                 )
             else:
-                for element in elements:
-                    self.push(element)
+                self.push_all(elements)
                 condition.notify_all()
                 return
             ticket = _Ticket(elements)
@@ -132,7 +134,10 @@ class Queue:
         """Whether taking that many out ends without waiting, with an error or without."""
         if self.dequeuers:
             return False
-        return self.available() >= count or (self.closed and not self.enqueuers)
+        num_items = len(self.items)  # `available` is no more
+        return (num_items >= count and self.available() >= count) or (
+            self.closed and not self.enqueuers
+        )
 
     def dequeue(self, context: Any, count: int, up_to: bool = False) -> list[Any]:
         """Takes ``count`` elements out, waiting for them.
@@ -349,9 +354,12 @@ class PriorityQueue(Queue):
     def push(self, element: Any) -> None:
         heapq.heappush(self.items, (int(element[0]), next(self._order), element))
 
+    def push_all(self, elements: list[Any]) -> None:
+        for element in elements:
+            self.push(element)
+
     def pop(self) -> Any:
         return heapq.heappop(self.items)[2]
 
     def push_back(self, elements: list[Any]) -> None:
-        for element in elements:
-            self.push(element)
+        self.push_all(elements)

@@ -5,7 +5,7 @@ What every update begins with is here too: the locks of a variable and its slots
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ class _Checked(NamedTuple):
     given: RowUpdate
 
 
-def locked(refs: list[Any]) -> list[Any]:
+def locked(refs: Sequence[Any]) -> Sequence[Any]:
     """Locks the variables, always in the same order; returns what to `release`."""
     ordered = refs if len(refs) == 1 else sorted(refs, key=id)
     for ref in ordered:
@@ -50,13 +50,13 @@ def locked(refs: list[Any]) -> list[Any]:
     return ordered
 
 
-def release(refs: list[Any]) -> None:
+def release(refs: Sequence[Any]) -> None:
     """Unlocks what `locked` returned."""
     for ref in refs:
         ref.lock.release()
 
 
-def shape_of_all(refs: list[Any]) -> tuple[int, ...]:
+def shape_of_all(refs: Sequence[Any]) -> tuple[int, ...]:
     """The shape of a variable, which its slots have too; else raises `InvalidArgumentError`."""
     shape: tuple[int, ...] = refs[0].read().shape
     for ref in refs[1:]:

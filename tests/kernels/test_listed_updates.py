@@ -13,6 +13,8 @@ import dataflow as tf
 from dataflow.kernels import listed_updates
 from dataflow.kernels.jit.call_list_code import is_available
 from dataflow.kernels.listed_updates import ListedUpdates
+from dataflow.kernels.optimizer_rules import gradient_descent
+from dataflow.runtime.resources import VariableResource
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="this machine runs no machine code")
 
@@ -130,3 +132,21 @@ def test_a_list_that_keeps_refusing_is_given_up(outcomes: list[bool]) -> None:
         assert not any(outcomes[-20:])
         del held
         run_until_listed(session, step, {rate: 0.01}, outcomes)
+
+
+def test_scalars_that_are_constants_and_others_take_turns() -> None:
+    """The numbers of the same constants stand there already; those of a variable may have changed."""
+    ref = VariableResource("v", tf.float32)
+    ref.array = np.zeros(2, np.float32)
+    updates, gradient, same = ListedUpdates(), np.ones(2, np.float32), np.float32(0.5)
+    for _ in range(400):
+        if updates.run((ref,), (gradient,), gradient_descent, (same,)):
+            break
+        time.sleep(0.002)
+    rate = np.array(1.0, np.float32)
+    for scalar, number in ((same, 0.5), (rate, 1.0), (rate, 2.0), (same, 0.5), (same, 0.5)):
+        rate[()] = number
+        before = ref.array[0]
+        assert updates.run((ref,), (gradient,), gradient_descent, (scalar,))
+        assert ref.array[0] == before - number
+    assert not updates.run((ref,), (gradient,), gradient_descent, (None,))

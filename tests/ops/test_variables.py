@@ -344,3 +344,16 @@ def test_an_initializer_may_need_the_partition() -> None:
     with tf.Graph().as_default():
         tf.get_variable("w", [2, 3], initializer=ones)
     assert asked == [([2, 3], None)]
+
+
+def test_a_counter_of_64_bits_wraps_and_leaves_what_was_read() -> None:
+    count = tf.Variable(np.int64(2**63 - 2))
+    step = tf.assign_add(count, 1)
+    with tf.Session() as session:
+        session.run(count.initializer)
+        read = [session.run(count)]
+        for _ in range(2):
+            session.run(step)
+            read.append(session.run(count))
+    assert read == [2**63 - 2, 2**63 - 1, -(2**63)]
+    assert all(type(value) is np.int64 for value in read)

@@ -126,7 +126,11 @@ class RemoteSession:
         try:
             backend = self.backend
             seconds = timeout_seconds or self._timeout_seconds
-            arrays = [convert(v) for convert, v in zip(combination.converters, values, strict=True)]
+            arrays: Sequence[Any] = ()
+            if combination.converters:
+                arrays = [
+                    convert(v) for convert, v in zip(combination.converters, values, strict=True)
+                ]
             if combination.generation != backend.generation:
                 seconds = self._prepare(combination, seconds)
             run = functools.partial(backend.run, combination, arrays, seconds, until=until)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.linear_run import LinearRun, LinearSchedule, linear_schedule
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 #: A frame of up to this size finds room in the socket.
 _SMALL_BYTES = 1 << 14
+_new_tuple = tuple.__new__
 
 
-class PrefetchedStep:
+class PrefetchedStep(NamedTuple):
     """A step whose reads were done before its master asked for it."""
 
-    __slots__ = ("read_at", "registered", "slots")
-
-    def __init__(self, registered: Registered, slots: list[Any], read_at: int) -> None:
-        self.registered = registered
-        self.slots = slots
-        self.read_at = read_at
+    registered: Registered
+    slots: list[Any]
+    read_at: int
+    #: That of the step before, on the same connection, which has ended.
+    transport: HomeTransport
 
 
 class Registered:
@@ -82,12 +82,12 @@ class Registered:
         names += [tensor.name for tensor in plan.fetches]
         return names + names_of_slots(plan, [s for _, _, slots in self.reads.sends for s in slots])
 
-    def prefetch(self, connection: Connection) -> tuple[PrefetchedStep, list[Any]] | None:
-        """Do the reads of the next step of the master on ``connection``; return that step and the reads.
+    def prefetch(self, transport: HomeTransport) -> list[Any] | None:
+        """Do the reads of the next step of the master at the other end of ``transport``; return them.
 
         ``None`` if a read fails, or the task is slowed down.
         """
-        partition = self.partition
+        connection, partition = transport.connection, self.partition
         load = partition.session.load
         if load.delay_seconds:
             return None
@@ -104,16 +104,19 @@ class Registered:
             return None  # the step itself will report the error
         for slot in self.reads.sent:
             slots[slot] = None
-        return PrefetchedStep(self, slots, read_at), reads
+        # As `PrefetchedStep(...)`, whose `__new__` is a function in Python.
+        connection.ahead = _new_tuple(PrefetchedStep, (self, slots, read_at, transport))
+        return reads
 
 
 class HomeTransport:
     """Sends a step's results to its master, and to other tasks the tensors that they need.
 
-    The master hears of the end once, by DONE, DATA with LAST, or ERROR.
+    The master hears of the end once, by DONE, DATA with LAST, or ERROR. When a step has ended, a prefetched
+    one may take the object over, with its own ``step``.
     """
 
-    __slots__ = ("_service", "_step", "connection", "registered", "tracer", "want_next")
+    __slots__ = ("_service", "connection", "registered", "step", "tracer", "want_next")
 
     def __init__(
         self,
@@ -129,7 +132,7 @@ class HomeTransport:
         self.want_next = want_next
         self.tracer = tracer
         self._service = service
-        self._step = step
+        self.step = step
 
     def send(self, task: str, channel: int, tensors: list[Any]) -> None:
         if self.tracer is not None:
@@ -140,43 +143,41 @@ class HomeTransport:
     def _send(self, task: str, channel: int, tensors: list[Any]) -> None:
         registered = self.registered
         traffic = registered.partition.session.load.traffic
-        if not self._step & traffic.mask:
+        if not self.step & traffic.mask:
             names = partial(names_of_transfer, registered.partition.plan, task, channel)
-            traffic.sent(self._step, task, channel, names, tensors)
+            traffic.sent(self.step, task, channel, names, tensors)
         if task == registered.home:
-            self.connection.send(Kind.DATA, channel, self._step, tensors)
+            self.connection.send(Kind.DATA, channel, self.step, tensors)
             return
         pool = self._service.pool
         connection = pool.take(registered.addresses[task], task)
-        connection.send(Kind.DATA, channel, self._step, tensors)
+        connection.send(Kind.DATA, channel, self.step, tensors)
         pool.give(connection)
 
     def suspended(self, run: LinearRun) -> None:
-        self._service.keep(self._step, run, self.connection)
+        self._service.runs[self.step] = run, self.connection
 
     def may_block(self) -> bool:
         connection = self.connection
         return not connection.may_share and connection.largest_sent > _SMALL_BYTES
 
     def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
-        registered, connection, step = self.registered, self.connection, self._step
+        registered, connection, step = self.registered, self.connection, self.step
         home: tuple[str, int, list[Any]] | None = None
         for transfer in last:
             if transfer[0] == registered.home and self.tracer is None:
                 home = transfer
             else:
                 self.send(*transfer)
-        self._service.forget(step)
+        self._service.runs.pop(step, None)
         tensors, head, flags = fetches, None, 0
         if self.tracer is not None:
             head, arrays = self.tracer.encode()
             tensors = [*fetches, *arrays]
         elif self.want_next:
-            prefetched = registered.prefetch(connection)
-            if prefetched is not None:
-                connection.ahead, reads = prefetched
-                tensors = [*fetches, *reads]
-                del prefetched, reads
+            reads = registered.prefetch(self)
+            if reads is not None:
+                tensors = [*fetches, *reads] if fetches else reads
                 flags = PREFETCHED
         traffic = registered.partition.session.load.traffic
         if not step & traffic.mask and self.tracer is None:
@@ -191,10 +192,10 @@ class HomeTransport:
             connection.send(Kind.DONE, len(fetches), step, tensors, head, flags)
 
     def failed(self, error: Exception) -> None:
-        self._service.forget(self._step)
+        self._service.forget(self.step)
         self.connection.ahead = None
         try:
             head = describe_error(error, self._service.task)
-            self.connection.send(Kind.ERROR, 0, self._step, head=head)
+            self.connection.send(Kind.ERROR, 0, self.step, head=head)
         except UnavailableError:
             pass  # the master is gone

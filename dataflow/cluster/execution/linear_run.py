@@ -137,14 +137,14 @@ class LinearRun:
         self._at = 0
         self._stopped = False
         self._watcher: Callable[[], None] | None = None
-        #: The condition that it waits for.
+        #: The condition that it waits for; it is true when the run is resumed, mostly.
         self._condition: Any = None
         #: The cancellation of the thread that waits, if a thread has to wait after all.
         self._cancellation: Cancellation | None = None
 
     def go(self) -> None:
         """Run from the present stage on, on a thread that may be kept busy."""
-        then_wake(self._go_on, False)
+        then_wake(self.go_on, False)
 
     def waits_for_queue(self) -> bool:
         """Whether it waits for an element of a queue."""
@@ -154,13 +154,14 @@ class LinearRun:
     def cancel(self) -> None:
         """Begin no further stage, and consume nothing that the run was waiting for."""
         self._stopped = True
-        if self._condition is not None:
-            self._condition.unwatch(self._watcher)
+        condition = self._condition
+        if condition is not None:
+            condition.unwatch(self._watcher)
         if self._cancellation is not None:
             self._cancellation.cancel()
 
-    def _go_on(self, on_notifier: bool = True) -> None:
-        """Run until it ends or waits; the thread has a wake queue.
+    def go_on(self, on_notifier: bool = True) -> None:
+        """Run until it ends or waits; the thread has a wake queue (`then_wake`).
 
         With ``on_notifier`` (the thread is serving another step) it runs nothing that may take long.
         """
@@ -216,14 +217,18 @@ class LinearRun:
         """Run a segment that may have to wait; ``False``: the run is suspended."""
         try_woken()  # this thread may just have woken the run that provides what this one waits for
         if self._watcher is None:
-            self._watcher = functools.partial(wake, self._go_on)
+            self._watcher = functools.partial(wake, self.go_on)
             self._transport.suspended(self)
         wait = stage.wait
-        if wait is not None and self._slots[wait.slot] is wait.handle:
+        if self._condition is not None:
+            self._condition = None
+        elif wait is not None and self._slots[wait.slot] is wait.handle:
             with wait.condition.lock:
                 if not wait.ready():
                     wait.condition.watch(self._watcher, wait.ready)
-                    self._waits_for(wait.condition)
+                    self._condition = wait.condition
+                    if self._stopped:
+                        wait.condition.unwatch(self._watcher)
                     return False
         outer = postponing.callback
         postponing.callback = self._watcher

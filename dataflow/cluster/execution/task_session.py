@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 from collections.abc import Callable, Hashable
@@ -104,13 +105,9 @@ class TaskSession:
         self.local_devices = local_devices(self.config, num_visible_gpus(), task)
         self.has_gpu = len(self.local_devices) > 1
         self.rewrite_options = RewriteOptions.from_config(self.config)
-        #: The task whose session this is.
-        self._master = name.partition("#")[0]
         self._states: dict[str, dict[str, Any]] = {}
-
-    def updated(self, read_at: int) -> None:
-        """A step of this session changes variables of the task; see `TaskLoad.updated`."""
-        self.load.updated(read_at, self._master)
+        #: ``updated(read_at)``: a step of this session changes variables of the task (`TaskLoad.updated`).
+        self.updated = functools.partial(self.load.updated, master=name.partition("#")[0])
 
     def group_by(self, leader: str, timeout_seconds: float | None) -> None:
         """Take over what the client's session says about collective ops.

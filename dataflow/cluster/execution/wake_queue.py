@@ -67,15 +67,15 @@ def try_woken() -> None:
     """Try at once what this thread has woken, inside of `then_wake`."""
     woken = _local.woken
     while woken:
-        _try(woken.pop(0))
+        entry = woken.pop(0)
+        if type(entry) is tuple:
+            _retry(*entry)
+        else:
+            entry()  # type: ignore[operator]
 
 
-def _try(entry: tuple[PartitionRun, int] | Callable[[], None]) -> None:
-    if type(entry) is tuple:
-        run, number = entry
-        run.retry(number, on_notifier=True)
-    else:
-        entry()  # type: ignore[operator]
+def _retry(run: PartitionRun, number: int) -> None:
+    run.retry(number, on_notifier=True)
 
 
 def run_later(function: Callable[[], None]) -> None:
@@ -92,7 +92,11 @@ def _try_again(
     """Retry the segments that this thread has woken, and the ones that they wake in turn."""
     try:
         while woken or later:
-            _try(woken.pop(0) if woken else later.pop(0))
+            entry = woken.pop(0) if woken else later.pop(0)
+            if type(entry) is tuple:
+                _retry(*entry)
+            else:
+                entry()  # type: ignore[operator]
     finally:
         _local.woken = None
         for entry in (*woken, *later):  # after an interrupt

@@ -26,6 +26,7 @@ from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
 from dataflow.cluster.execution.task_session import TaskSession
 from dataflow.cluster.execution.traffic import ALL_CHANNELS, FEEDS
+from dataflow.cluster.execution.wake_queue import then_wake
 from dataflow.cluster.execution.worker_threads import run_in_thread
 from dataflow.cluster.partition.partition_codec import decode_partition
 from dataflow.cluster.transport.connection import Connection
@@ -54,6 +55,8 @@ log = logging.getLogger("dataflow.cluster")
 #: Messages up to this size may be handled on a shared thread, if what is sent on their connection is no
 #: larger either: in shared memory, and in a frame, for which the socket must have room.
 _SHORT_BYTES, _SHORT_FRAME_BYTES = 1 << 18, 1 << 14
+#: The threads of so many sessions' connections do not get in each other's way.
+_FEW_SESSIONS = 8
 _DATA = int(Kind.DATA)
 #: Messages for steps that have not begun here are kept this long.
 _EARLY_SECONDS = 600.0
@@ -86,7 +89,9 @@ class WorkerService:
         self.on_connection_closed: list[Callable[[Connection], None]] = []
         self._partitions: dict[int, Registered] = {}
         self._sessions: dict[str, TaskSession] = {}
-        self._runs: dict[int, tuple[PartitionRun | ServerSideLoop | LinearRun, Connection]] = {}
+        #: The steps in progress, so that the end of their connection cancels them; of linear runs those
+        #: that may wait.
+        self.runs: dict[int, tuple[PartitionRun | ServerSideLoop | LinearRun, Connection]] = {}
         self._repeated: dict[int, ServerSideLoop] = {}
         self._early: OrderedDict[int, tuple[float, list[tuple[int, list[Any]]]]] = OrderedDict()
         self._next_handle = 0
@@ -110,7 +115,10 @@ class WorkerService:
         if not message.id & self.load.traffic.mask and message.tensors:
             self._note_received(connection, message)
         if kind == _DATA:
-            self._data(connection, message)
+            if message.flags & ADOPT:
+                self._adopt(connection, message)
+            else:
+                self._data(connection, message)
         elif kind == Kind.RUN:
             self._run(connection, message)
         elif kind == Kind.CALL:
@@ -145,7 +153,7 @@ class WorkerService:
         """What `Traffic.read` returns, and where each master is with its steps here."""
         load = self.load
         with self._lock:
-            runs = list(self._runs.values())
+            runs = list(self.runs.values())
         waiting = {
             home.peer
             for run, home in runs
@@ -166,8 +174,9 @@ class WorkerService:
         whatever is sent on the connection must fit into the socket's buffer unread, as a peer may be
         stopped. A thread per connection is still better, by a quarter of the steps per second, if a
         worker and its thread only alternate, as they stay on one processor then. Threads get in each
-        other's way if steps wait for each other, or if NumPy releases the interpreter's lock in the
-        middle of a step, as it does for larger arrays.
+        other's way if steps wait for each other, if NumPy releases the interpreter's lock in the
+        middle of a step, as it does for larger arrays, or if there are many: with 64 workers a small
+        step took four changes of threads and a sixth more of the processor's time.
         """
         limit = _SHORT_BYTES if connection.may_share else _SHORT_FRAME_BYTES
         size = connection.largest_sent
@@ -178,7 +187,7 @@ class WorkerService:
             if flags & ADOPT:
                 registered = connection.ahead.registered if connection.ahead is not None else None
             else:
-                run, home = self._runs.get(message.id, (None, None))
+                run, home = self.runs.get(message.id, (None, None))
                 if home is connection and type(run) is PartitionRun:
                     registered = getattr(run.transport, "registered", None)
         elif kind == Kind.RUN:
@@ -188,7 +197,11 @@ class WorkerService:
             return kind == Kind.PING
         if registered is None or not registered.is_quick or self.load.delay_seconds:
             return False
-        if not registered.waits and size < SHARE_FROM_BYTES:
+        if (
+            not registered.waits
+            and size < SHARE_FROM_BYTES
+            and len(self._sessions) <= _FEW_SESSIONS
+        ):
             return False
         for tensor in message.tensors:
             limit -= tensor.nbytes
@@ -197,8 +210,8 @@ class WorkerService:
     def connection_closed(self, connection: Connection) -> None:
         """Cancel the steps whose master was at the other end."""
         with self._lock:
-            orphans = [step for step, (_, home) in list(self._runs.items()) if home is connection]
-            runs = [self._runs.pop(step)[0] for step in orphans]
+            orphans = [step for step, (_, home) in list(self.runs.items()) if home is connection]
+            runs = [self.runs.pop(step)[0] for step in orphans]
             for step in orphans:
                 self._repeated.pop(step, None)
         for run in runs:
@@ -231,7 +244,7 @@ class WorkerService:
             registered.partition, step, transport, tracer=tracer, allocator=allocator
         )
         with self._lock:
-            self._runs[step] = (run, connection)
+            self.runs[step] = (run, connection)
             early = self._early.pop(step, None)
         if message.flags & HAS_DATA:
             run.start(())
@@ -245,27 +258,28 @@ class WorkerService:
     def _repeat(self, partition: CompiledPartition, connection: Connection, step: int) -> None:
         repeated = ServerSideLoop(self, partition, connection, step)
         with self._lock:
-            self._runs[step] = (repeated, connection)
+            self.runs[step] = (repeated, connection)
             self._repeated[step] = repeated
         repeated.begin()
 
     def _adopt(self, connection: Connection, message: Message) -> None:
-        # No frame says ADOPT unless one said PREFETCHED before.
         prefetched, connection.ahead = connection.ahead, None
-        registered, slots = prefetched.registered, prefetched.slots
+        if prefetched is None:
+            raise ProtocolError("a step is to be adopted that was not begun")
+        registered, slots, read_at, transport = prefetched
         self.num_steps += 1
         step, partition = message.id, registered.partition
-        transport = HomeTransport(self, registered, connection, step, True)
+        transport.step = step
         schedule = registered.schedule
         if message.flags & ALL and schedule is not None and not self.load.delay_seconds:
             take_in(slots, registered.in_slots, message.tensors)
             message.tensors.clear()
-            LinearRun(schedule, slots, prefetched.read_at, transport).go()
+            then_wake(LinearRun(schedule, slots, read_at, transport).go_on, False)
             return
         run = PartitionRun(partition, step, transport)
-        run.go_on(registered.reads, slots, prefetched.read_at)
+        run.go_on(registered.reads, slots, read_at)
         with self._lock:
-            self._runs[step] = (run, connection)
+            self.runs[step] = (run, connection)
             early = self._early.pop(step, None)
         if message.flags & ALL:
             at = 0
@@ -279,13 +293,8 @@ class WorkerService:
                 run.deliver(channel, tensors)
 
     def _data(self, connection: Connection, message: Message) -> None:
-        if message.flags & ADOPT:
-            if connection.ahead is None:
-                raise ProtocolError("a step is to be adopted that was not begun")
-            self._adopt(connection, message)
-            return
         with self._lock:
-            found = self._runs.get(message.id)
+            found = self.runs.get(message.id)
             if found is None:
                 self._keep_early(message)
                 return
@@ -306,13 +315,9 @@ class WorkerService:
         _, messages = self._early.setdefault(message.id, (now, []))
         messages.append((message.tag, message.tensors))
 
-    def keep(self, step: int, run: LinearRun, connection: Connection) -> None:
-        """Remember a step that waits, so that the end of its connection cancels it."""
-        self._runs[step] = (run, connection)
-
     def forget(self, step: int) -> None:
         """The step is over on this task."""
-        self._runs.pop(step, None)
+        self.runs.pop(step, None)
         if self._repeated:
             self._repeated.pop(step, None)
 
@@ -401,8 +406,8 @@ class WorkerService:
     def cancel_all(self) -> None:
         """Cancel every step; called when the task stops."""
         with self._lock:
-            runs = [run for run, _ in self._runs.values()]
-            self._runs.clear()
+            runs = [run for run, _ in self.runs.values()]
+            self.runs.clear()
             self._repeated.clear()
         for run in runs:
             run.cancel()

@@ -32,6 +32,7 @@ from dataflow.cluster.transport.connection_errors import (
 )
 from dataflow.cluster.transport.frame_templates import (
     BEGINNING,
+    JOIN_BYTES,
     ReceivedTemplate,
     SentTemplate,
     received_template,
@@ -50,7 +51,7 @@ from dataflow.cluster.transport.messages import (
     Message,
     ProtocolError,
 )
-from dataflow.cluster.transport.shm_receive import IncomingSegments
+from dataflow.cluster.transport.shm_receive import IncomingSegments, Lease
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES, OutgoingSegments, Place
 from dataflow.cluster.transport.shm_vector import vector_of
 from dataflow.cluster.transport.sockets import notice_silence, wait_readable
@@ -58,8 +59,6 @@ from dataflow.cluster.transport.sockets import notice_silence, wait_readable
 log = logging.getLogger("dataflow.cluster")
 
 _BUFFER_BYTES = 1 << 16
-#: Up to this size the parts of a frame are joined: one copy costs less than a second buffer.
-_JOIN_BYTES = 1 << 12
 #: Each smaller frame lowers the maximum by this fraction: a table that was fetched once is forgotten
 #: some hundred steps later.
 _FORGOTTEN_PART = 64
@@ -203,14 +202,14 @@ class Connection:
             # The usual frame is small and goes in one call, without waiting for room.
             self.bytes_sent += size
             self.shared_bytes_sent += shared
-            if hold and size <= _JOIN_BYTES:
+            if hold and size <= JOIN_BYTES:
                 self._held += b"".join(buffers)
                 return
             if self._held:
                 buffers = [self._held, *buffers]
                 size += len(self._held)
                 self._held = b""
-            if size <= _JOIN_BYTES:
+            if size <= JOIN_BYTES:
                 data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
                 try:
                     sent = self.sock.send(data, socket.MSG_DONTWAIT)
@@ -489,7 +488,15 @@ class Connection:
                 self._start = first + form.size
                 self.bytes_received += form.size
                 self.shared_bytes_received += form.shared_bytes
-                return form.read(self._buffer, first, id)
+                tensors = []
+                for shape, dtype, at, end in form.tensors:
+                    if dtype is None:
+                        tensors.append(np.asarray(Lease(at, end)))
+                    else:
+                        data = self._buffer[first + at : first + end]
+                        tensors.append(np.ndarray(shape, dtype, data))
+                # As `Message(...)`, whose `__new__` is a function in Python.
+                return _new_tuple(Message, (form.kind, form.tag, id, tensors, None, form.flags))
         return None
 
     def _receive(self) -> Message:
@@ -647,6 +654,7 @@ def _size_of(buffers: list[Any]) -> int:
 
 
 _HEADER_BYTES = HEADER.size
+_new_tuple = tuple.__new__
 _BOOL = np.dtype(np.bool_)
 
 

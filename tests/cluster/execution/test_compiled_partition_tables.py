@@ -112,7 +112,7 @@ def test_collective_ops_give_up_before_their_step_does(session, step, op):
 
 def test_updates_count_for_the_master_of_a_session():
     noted = []
-    load = SimpleNamespace(updated=lambda *what: noted.append(what))
+    load = SimpleNamespace(updated=lambda read_at, master: noted.append((read_at, master)))
     TaskSession(ResourceManager(), load, PS, "/job:worker/task:3#9").updated(5)
     assert noted == [(5, "/job:worker/task:3")]
 

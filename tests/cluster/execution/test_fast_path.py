@@ -218,7 +218,7 @@ def test_an_error_names_its_node_and_the_session_goes_on(cluster, straight, wher
         for _ in range(3):
             session.run(step)
         assert session.run(w) == 8.0
-    assert not cluster["ps:0"].service._runs
+    assert not cluster["ps:0"].service.runs
 
 
 def test_its_time_out_says_who_is_waited_for_and_takes_no_token(cluster, straight, eventually):
@@ -228,7 +228,7 @@ def test_its_time_out_says_who_is_waited_for_and_takes_no_token(cluster, straigh
         session.run(step)
         with pytest.raises(tf.errors.DeadlineExceededError, match="/job:ps/task:0"):
             session.run(step, options=tf.RunOptions(timeout_in_ms=500))
-        eventually(lambda: not cluster["ps:0"].service._runs)
+        eventually(lambda: not cluster["ps:0"].service.runs)
         session.run(put)
         assert session.run(size) == 1
         assert session.run(step) == 7
@@ -251,7 +251,7 @@ def run_in_thread(function):
 
 
 def waits_straight(cluster):
-    return any(type(run) is LinearRun for run, _ in list(cluster["ps:0"].service._runs.values()))
+    return any(type(run) is LinearRun for run, _ in list(cluster["ps:0"].service.runs.values()))
 
 
 def test_closing_its_session_cancels_it(cluster, straight, eventually):
@@ -270,7 +270,7 @@ def test_closing_its_session_cancels_it(cluster, straight, eventually):
     eventually(lambda: not tokens.condition._watchers)
     with tf.Session(cluster["worker:1"].target) as other:
         other.run(put)
-        eventually(lambda: not cluster["ps:0"].service._runs)
+        eventually(lambda: not cluster["ps:0"].service.runs)
         assert other.run(size) == 1
 
 
@@ -346,7 +346,7 @@ def test_an_interrupt_ends_it_and_leaves_the_token(cluster, straight, eventually
             session.run(step)
         thread.join(60)
         assert not failed
-        eventually(lambda: not cluster["ps:0"].service._runs)
+        eventually(lambda: not cluster["ps:0"].service.runs)
         session.run(put)
         assert session.run(size) == 1
         assert session.run(step) == 7

@@ -80,7 +80,7 @@ def test_it_is_begun_once_and_ends_when_it_is_told(cluster, pump, begun, eventua
         assert not errors
         assert other.run(counter) == 3004.0
         assert not service._repeated
-        assert not service._runs
+        assert not service.runs
 
 
 def test_the_time_out_is_for_each_time(cluster, pump, eventually):
@@ -100,7 +100,7 @@ def test_the_time_out_is_for_each_time(cluster, pump, eventually):
         thread.join(60)
         assert [type(error) for error in errors] == [tf.errors.DeadlineExceededError]
         assert "/job:ps/task:0" in str(errors[0])
-        eventually(lambda: not cluster["ps:0"].service._runs)
+        eventually(lambda: not cluster["ps:0"].service.runs)
 
 
 def test_an_error_ends_it_and_names_the_node(cluster, pump):
@@ -137,7 +137,7 @@ def test_it_ends_with_its_session_and_with_its_task(cluster, pump, end, eventual
     assert isinstance(errors[0], wanted)
     if end == "ps":
         assert "/job:ps/task:0" in str(errors[0])
-    eventually(lambda: not service._runs and not service._repeated)
+    eventually(lambda: not service.runs and not service._repeated)
     session.close()
 
 

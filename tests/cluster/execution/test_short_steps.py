@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dataflow.cluster.execution import worker_service
 from dataflow.cluster.execution.worker_service import ADOPT, PartitionRun
 from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
@@ -49,18 +50,32 @@ def test_what_waits_for_nothing_is_short_where_its_answer_travels_in_shared_memo
     del service._partitions[3]
 
 
+def test_what_waits_for_nothing_is_short_where_many_sessions_would_need_threads(
+    cluster, monkeypatch
+):
+    service = cluster["ps:0"].service
+    service._partitions[3] = SimpleNamespace(is_quick=True, waits=False)
+    many = {f"/job:worker/task:{n}#1": None for n in range(worker_service._FEW_SESSIONS)}
+    monkeypatch.setattr(service, "_sessions", many)
+    connection, run = connection_of(), Message(Kind.RUN, 3, 1, [])
+    assert not service.is_short(connection, run)
+    many["/job:worker/task:99#1"] = None
+    assert service.is_short(connection, run)
+    del service._partitions[3]
+
+
 def test_values_are_short_where_they_are_of_a_quick_run_of_the_same_connection(cluster):
     service, connection, other = cluster["ps:0"].service, connection_of(), connection_of()
     data = Message(Kind.DATA, 0, 5, [])
     assert not service.is_short(connection, data), "nobody knows the run"
     run = object.__new__(PartitionRun)
     run.transport = SimpleNamespace(registered=QUICK)
-    service._runs[5] = (run, connection)
+    service.runs[5] = (run, connection)
     assert service.is_short(connection, data)
     assert not service.is_short(other, data), "another's run"
-    service._runs[5] = (SimpleNamespace(transport=run.transport), connection)
+    service.runs[5] = (SimpleNamespace(transport=run.transport), connection)
     assert not service.is_short(connection, data), "no run of a partition, as a loop is"
-    del service._runs[5]
+    del service.runs[5]
 
 
 def test_values_that_adopt_a_run_are_short_where_its_reads_were_done_ahead(cluster):

@@ -8,6 +8,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.cluster.execution import master as masters, worker_service
+from dataflow.cluster.execution.home_transport import PrefetchedStep
 from dataflow.cluster.execution.traffic import ALL_CHANNELS, FEEDS, NOBODY
 from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
 from dataflow.cluster.transport.step_flags import (
@@ -164,14 +165,15 @@ def test_what_came_before_a_prefetched_step_was_adopted_reaches_it(cluster, monk
             delivered.append((channel, tensors))
 
     monkeypatch.setattr(worker_service, "PartitionRun", Run)
-    monkeypatch.setattr(worker_service, "HomeTransport", lambda *arguments: None)
     service.handle(Listening(), message(Kind.DATA, tag=4, tensors=["from another"]))
     connection = Listening()
     registered = SimpleNamespace(partition=None, schedule=None, reads=None)
-    connection.ahead = SimpleNamespace(registered=registered, slots=[], read_at=0)
+    transport = SimpleNamespace(step=6)
+    connection.ahead = PrefetchedStep(registered, [], 0, transport)
     service.handle(connection, message(Kind.DATA, tag=1, flags=ADOPT, tensors=["own"]))
     assert delivered == [(1, ["own"]), (4, ["from another"])] and not service._early
-    del service._runs[7]
+    assert transport.step == 7, "the transport of the step before serves this one"
+    del service.runs[7]
 
 
 @pytest.mark.parametrize(("name", "value"), [("MAX_HANDLE", -1), ("CHANNEL_SHIFT", 32)])
