@@ -117,6 +117,11 @@ _GROUPS = (
         "tf.data.experimental.dense_to_sparse_batch.",
     ),
     (
+        "contrib.checkpoint",
+        "NumpyState capture_dependencies dot_graph_from_checkpoint object_metadata split_dependency",
+        "it served libraries of layers; use tf.train.Checkpoint, and numpy.savez for arrays.",
+    ),
+    (
         "data.experimental",
         "StatsAggregator StatsOptions bytes_produced_stats latency_stats set_stats_aggregator",
         "it measured pipelines; use a traced run and tf.python.client.timeline.",
@@ -437,7 +442,6 @@ _CONTRIB = {
     "batching": ("batches of requests to a server", "batch with tf.train.batch or a Dataset"),
     "bigtable": ("a reader of Google's Bigtable", "read with a Python client in a tf.py_func"),
     "boosted_trees": ("gradient boosted trees", "use tf.estimator.BoostedTreesClassifier"),
-    "checkpoint": ("object-based checkpoints", "use tf.train.Checkpoint"),
     "cloud": ("readers of Google Cloud's storage", "read local files with tf.data"),
     "cluster_resolver": (
         "addresses of clusters and TPUs on Google Cloud",

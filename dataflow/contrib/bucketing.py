@@ -16,6 +16,7 @@ from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import argmax, cast, equal, logical_and
 from dataflow.ops.queues import FIFOQueue, PaddingFIFOQueue
 from dataflow.shapes import TensorShape
+from dataflow.train.batching import Components
 from dataflow.train.queue_runner import QueueRunner, add_queue_runner
 
 _CLOSED = (errors.OutOfRangeError, errors.CancelledError)
@@ -85,13 +86,14 @@ def bucket(
     """Batches of examples of one bucket each: ``(bucket, tensors)``, the second as ``tensors`` is.
 
     ``tensors`` are those of one example, ``which_bucket`` (int32 scalar) is its bucket, in 0, ...,
-    ``num_buckets - 1``. ``batch_size`` is a number, or one for each bucket. ``dynamic_pad`` pads the
+    ``num_buckets - 1``; a `SparseTensor` among them has an axis of examples more. ``batch_size`` is a number, or one for each bucket. ``dynamic_pad`` pads the
     examples of a batch to their largest. Start the queues with `tf.train.start_queue_runners`; at the end of
     the input, `OutOfRangeError`.
     """
     sizes, capacities = _sizes_and_capacities(batch_size, num_buckets, bucket_capacities, capacity)
     with name_scope(name, "bucket"):
-        flat = [convert_to_tensor(t) for t in nest.flatten(tensors)]
+        components = Components(nest.flatten(tensors), enqueue_many=False)
+        flat = components.tensors
         kinds = [t.dtype.base_dtype for t in flat]
         known = (
             [t.get_shape() for t in flat] if shapes is None else [TensorShape(s) for s in shapes]
@@ -127,7 +129,8 @@ def bucket(
         number.set_shape([])
         for tensor, shape in zip(found, known, strict=True):
             tensor.set_shape(TensorShape([same]).concatenate(shape))
-        return number, nest.pack_like(tensors, found)
+        values = components.unpack(found)
+        return number, nest.pack_like(tensors, values if len(found) > 1 else [values])
 
 
 def bucket_by_sequence_length(

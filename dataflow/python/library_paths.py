@@ -39,6 +39,7 @@ python.estimator.keras : keras.estimator
 python.estimator.tpu.{tpu_config tpu_estimator tpu_context} : contrib.tpu estimator.tpu
 contrib.estimator.python.estimator.{logit_fns boosted_trees export exporter} : contrib.estimator estimator.logit_functions
 contrib.learn.python.learn.utils.gc : python.checkpoint_gc
+contrib.checkpoint.python.containers : contrib.checkpoint
 contrib.learn.python.learn.{basic_session_run_hooks session_run_hook monitored_session} : train
 contrib.learn.python.learn.summary_writer_cache : summary
 contrib.learn.python.learn.learn_io.{numpy_io pandas_io} : contrib.learn estimator.inputs

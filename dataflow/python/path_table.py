@@ -244,7 +244,7 @@ contrib.optimizer_v2.{adadelta adagrad adam gradient_descent momentum rmsprop} :
 contrib.layers.python.layers.utils : contrib.layers.building
 contrib.layers.python.{layers.sparse_ops ops.sparse_ops} : contrib.layers.sparse_conversions contrib.layers
 contrib.layers.python.ops.bucketization_op : contrib.layers
-contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn
+contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn contrib.layers.scattered_embeddings
 contrib.layers.python.layers.{initializers} : contrib.layers initializers
 contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layers
 contrib.rnn.python.ops.{core_rnn core_rnn_cell core_rnn_cell_impl} : contrib.rnn rnn.cells rnn.linear

@@ -16,7 +16,7 @@ from dataflow.train.input import fullness_summary
 from dataflow.train.queue_runner import QueueRunner, add_queue_runner
 
 
-class _Components:
+class Components:
     """The tensors of one example, in the list or dict that they came in.
 
     A `SparseTensor` travels through the queue as one string vector.
@@ -36,13 +36,17 @@ class _Components:
                 from dataflow.ops.sparse import serialize_many_sparse, serialize_sparse
 
                 serialize = serialize_many_sparse if enqueue_many else serialize_sparse
-                self.sparse.append((value.dtype, value.shape.ndims))
+                rank = value.shape.ndims
+                if rank is not None and not enqueue_many:
+                    rank += 1  # a batch has the axis of its examples before theirs
+                self.sparse.append((value.dtype, rank))
                 self.tensors.append(serialize(value))
             else:
                 self.sparse.append(None)
                 self.tensors.append(convert_to_tensor(value))
 
     def unpack(self, taken: Any) -> Any:
+        """What came out of the queue as it went in: sparse tensors again, in the list or dict."""
         values = [taken] if isinstance(taken, Tensor) else list(taken)
         result = []
         for value, kind in zip(values, self.sparse, strict=True):
@@ -126,7 +130,7 @@ def _batched(
 ) -> Any:
     graph = default_graph()
     with graph.name_scope(name) as scope:
-        components = [_Components(t, enqueue_many) for t in lists]
+        components = [Components(t, enqueue_many) for t in lists]
         all_tensors = [c.tensors for c in components]
         types = [t.dtype.base_dtype for t in all_tensors[0]]
         for other in all_tensors[1:]:
