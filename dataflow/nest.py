@@ -28,7 +28,12 @@ is_sequence = is_nested
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """``flat_sequence`` in the structure of ``structure``."""
+    """``flat_sequence`` in the structure of ``structure``.
+
+    Raises `TypeError` where it is no list or tuple, `ValueError` for another number of leaves.
+    """
+    if not is_nested(flat_sequence):
+        raise TypeError(f"flat_sequence must be a sequence, got {type(flat_sequence).__name__}.")
     return _pack_like(structure, list(flat_sequence))
 
 

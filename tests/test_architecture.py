@@ -531,7 +531,14 @@ THEIR_OWN_NAMES = {
     *("_asdict", "_fields", "_make", "_replace", "_getframe", "_exit"),
     *("_repr_html_", "_repr_mimebundle_", "_private"),
     # TensorFlow 1's own: programs written for it call or set these, so they keep their names.
-    *("_add_control_inputs", "_set_attr", "_set_device", "_update_input", "_as_node_def_input"),
+    *(
+        "_add_control_inputs",
+        "_remove_all_control_inputs",
+        "_set_attr",
+        "_set_device",
+        "_update_input",
+        "_as_node_def_input",
+    ),
     *("_as_variant_tensor", "_get_save_slice_info", "_set_save_slice_info", "_ref"),
     "_lazy_read",
     *("_initial_value", "_initializer_op", "_node_def", "_op", "_unsafe_unfinalize"),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dataflow import logging
-from dataflow.autodiff.gradients import UnconnectedGradients, gradients
+from dataflow.autodiff.gradients import UnconnectedGradients, gives_zeros, gradients
 from dataflow.autodiff.graph_tape import GraphTape
 from dataflow.autodiff.tape_plans import recorded_gradients
 from dataflow.graph.collections import GraphKeys
@@ -285,7 +285,7 @@ def _derivatives(
         found = _recorded(tape, targets, sources, grad_ys)
     else:
         found = tape.gradients(targets, sources, grad_ys)
-    if UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO:
+    if gives_zeros(unconnected):
         from dataflow.ops.array import zeros_like
 
         return [zeros_like(s) if g is None else g for g, s in zip(found, sources, strict=True)]

@@ -76,7 +76,7 @@ def gradients(
         raise ValueError(
             f"Invalid aggregation_method {aggregation_method!r}: take one of tf.AggregationMethod."
         )
-    zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+    zero = gives_zeros(unconnected_gradients)
     ys = list(ys) if isinstance(ys, (list, tuple)) else [ys]
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     grad_list = (
@@ -108,6 +108,17 @@ def gradients(
 
             result = [zeros_like(x) if g is None else g for g, x in zip(result, xs, strict=True)]
         return result
+
+
+def gives_zeros(unconnected_gradients: Any) -> bool:
+    """Whether it asks for zeros; raises `ValueError` for what is none of `UnconnectedGradients`."""
+    try:
+        return UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+    except ValueError:
+        raise ValueError(
+            f"Unknown value for unconnected_gradients: {unconnected_gradients!r}. Take "
+            "tf.UnconnectedGradients.NONE or ZERO."
+        ) from None
 
 
 def gradients_within(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -120,10 +121,21 @@ class Saver:
 
 
 def defun(
-    func: Callable[..., Any] | None = None, input_signature: Any = None, **kwargs: Any
+    func: Callable[..., Any] | None = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    experimental_autograph_options: Any = None,
+    experimental_relax_shapes: bool = False,
 ) -> Any:
-    """`tf.function`, by its older name."""
-    return traced.function(func, input_signature, **kwargs)
+    """`tf.function`, by its older name; it is traced once, and may make variables for each signature."""
+    if func is None:
+        return functools.partial(
+            defun,
+            input_signature=input_signature,
+            autograph=autograph,
+            experimental_relax_shapes=experimental_relax_shapes,
+        )
+    return traced.Function(func, input_signature, autograph, experimental_relax_shapes, True)
 
 
 function = defun

@@ -97,7 +97,10 @@ class Function:
         input_signature: Any = None,
         autograph: bool = True,
         relax_shapes: bool = False,
+        makes_variables: bool = False,
     ) -> None:
+        #: Whether each of its signatures may make variables of its own, as `contrib.eager.defun` allows.
+        self._makes_variables = makes_variables
         self.python_function = python_function
         self.autograph = autograph
         self.input_signature = _checked_signature(input_signature)
@@ -119,7 +122,8 @@ class Function:
         bound = instance.__dict__.get(name)
         if bound is None:  # variables belong to the object whose method this is
             method = self.python_function.__get__(instance, owner)
-            bound = Function(method, self.input_signature, self.autograph, self._relax_shapes)
+            options = self.autograph, self._relax_shapes, self._makes_variables
+            bound = Function(method, self.input_signature, *options)
             instance.__dict__[name] = bound
         return bound
 
@@ -188,12 +192,14 @@ class Function:
             before = self._num_made
             made = trace(self.python_function, *call)
             self._called = True
-            if self._num_made > before:  # it must do without making them
+            if (
+                self._num_made > before and not self._makes_variables
+            ):  # it must do without making them
                 made = trace(self.python_function, *call)
         return made
 
     def _make_variable(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        if self._called:
+        if self._called and not self._makes_variables:
             raise ValueError(
                 "tf.function-decorated function tried to create variables on non-first call: make "
                 "them outside, or keep them and make them once."

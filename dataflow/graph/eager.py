@@ -278,13 +278,13 @@ class EagerGraph(Graph):
         yield
 
     def add_to_collection(self, name: str, value: Any) -> None:
-        """Keeps only the global step: eager code holds its own variables and losses."""
+        """Keeps only the global step, and what a program itself adds: eager code holds its own variables and losses."""
         if name == GraphKeys.GLOBAL_STEP:
-            super().add_to_collection(name, value)
+            self.keep_in_collection(name, value)
 
     def get_collection_ref(self, name: str) -> list[Any]:
-        """The collection; but for the global step's, a new list that nothing else holds."""
-        return super().get_collection_ref(name) if name == GraphKeys.GLOBAL_STEP else []
+        """The collection; where nothing is in it, a new list that nothing else holds."""
+        return self._collections.get(name, [])
 
     @contextlib.contextmanager
     def _colocated(self, leaders: list[Operation], ignore_existing: bool) -> Iterator[None]:

@@ -572,7 +572,11 @@ class Graph:
     # ---- collections ----------------------------------------------------------------------
 
     def add_to_collection(self, name: str, value: Any) -> None:
-        """Appends ``value`` to the collection ``name``."""
+        """Appends ``value`` to the collection ``name``; eager code keeps no more than the global step."""
+        self.keep_in_collection(name, value)
+
+    def keep_in_collection(self, name: str, value: Any) -> None:
+        """`add_to_collection` of what a program itself adds, which eager code keeps, too."""
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
         self._collections.setdefault(name, []).append(value)

@@ -5,13 +5,22 @@ Dicts are taken in the order of their sorted keys, so that equal dicts give equa
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+#: What ``d.keys()``, ``d.values()`` and ``d.items()`` give: lists of what they show.
+_VIEWS: tuple[type, ...] = tuple(
+    type(getattr(kind(), shown)())
+    for kind in (dict, OrderedDict)
+    for shown in ("keys", "values", "items")
+)
+_CONTAINERS = (list, tuple, *_VIEWS, Mapping)
+
 
 def is_nested(value: Any) -> bool:
-    """True for lists, tuples and mappings; strings are leaves."""
-    return isinstance(value, (list, tuple, Mapping))
+    """True for lists, tuples, mappings and their views; strings are leaves."""
+    return isinstance(value, _CONTAINERS)
 
 
 def _parts(value: Any) -> list[Any]:
@@ -47,6 +56,8 @@ def _rebuild(structure: Any, parts: list[Any]) -> Any:
     if hasattr(structure, "_fields"):
         named: Any = type(structure)
         return named(*parts)
+    if isinstance(structure, _VIEWS):
+        return parts
     made: Any = type(structure)
     return made(parts)
 
@@ -58,7 +69,12 @@ def pack_like(structure: Any, flat: list[Any]) -> Any:
     """
     count = len(flatten(structure))
     if count != len(flat):
-        raise ValueError(f"The structure has {count} leaves, but {len(flat)} values were given.")
+        if not is_nested(structure):
+            raise ValueError(f"Structure is a scalar but len(flat_sequence) == {len(flat)} > 1")
+        raise ValueError(
+            f"Structure had {count} elements, but flat_sequence had {len(flat)} elements. "
+            f"Structure: {_describe(structure)}"
+        )
     values = iter(flat)
 
     def build(part: Any) -> Any:
@@ -103,11 +119,11 @@ def assert_same_structure(a: Any, b: Any, check_types: bool = True) -> None:
     if same_structure(a, b, check_types):
         return
     text = (
-        "The two structures don't have the same nested structure.\n"
-        f"  first: {_describe(a)}\n  second: {_describe(b)}"
+        "The two structures don't have the same nested structure.\n\n"
+        f"First structure: {_describe(a)}\n\nSecond structure: {_describe(b)}"
     )
     if check_types and same_structure(a, b, False):
-        raise TypeError(text + "\n  They differ in the types of their containers.")
+        raise TypeError(text + "\n\nThey differ in the types of their containers.")
     raise ValueError(text)
 
 
@@ -170,8 +186,8 @@ def flatten_up_to(shallow: Any, structure: Any, check_types: bool = False) -> li
         _check_container(shallow, structure)
     if not is_nested(structure) or len(_parts(shallow)) != len(_parts(structure)):
         raise ValueError(
-            "The two structures don't have the same nested structure.\n"
-            f"  first: {_describe(shallow)}\n  second: {_describe(structure)}"
+            "The two structures don't have the same nested structure.\n\n"
+            f"First structure: {_describe(shallow)}\n\nSecond structure: {_describe(structure)}"
         )
     if isinstance(shallow, Mapping):
         pairs = [(shallow[k], structure[k]) for k in ordered_keys(shallow)]

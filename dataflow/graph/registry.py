@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from dataflow.graph.operation import Operation
 
 _ops: dict[str, OpDef] = {}
+#: Ops that `get_op` finds and `all_ops` does not list.
+_set_aside: dict[str, OpDef] = {}
 
 
 def define_op(
@@ -73,6 +75,11 @@ def forget_op(op_type: str) -> None:
     del _ops[op_type]
 
 
+def set_aside(op_type: str) -> None:
+    """Lists an op no longer: one that nothing but the graphs of tests are made of."""
+    _set_aside[op_type] = _ops.pop(op_type)
+
+
 def not_differentiable(*op_types: Any) -> None:
     """Says that no gradient flows through these ops (`OpDef` objects or op types).
 
@@ -107,7 +114,7 @@ def refuse_gradient(*op_defs: OpDef) -> None:
 
 def get_op(op_type: str) -> OpDef:
     """The op of this type, from a file that is loaded now if need be; raises `KeyError`."""
-    found = _ops.get(op_type)
+    found = _ops.get(op_type) or _set_aside.get(op_type)
     if found is None:
         provided("all_ops")
         found = _ops[op_type]

@@ -166,8 +166,8 @@ class Tensor(WithoutValue):
             ) from e
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor as an input, each once, in the order made."""
-        return list(dict.fromkeys(self.uses))
+        """The operations that take this tensor as an input, once for each input, in the order made."""
+        return list(self.uses)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Runs the graph for this tensor in ``session`` or the default one; returns the value."""
@@ -176,6 +176,10 @@ class Tensor(WithoutValue):
     def in_graph(self, graph: Graph) -> Tensor:
         """What stands for this tensor in ``graph``; only tensors with values can be taken into another."""
         raise NotImplementedError(f"{self.name!r} belongs to another graph")
+
+    @property
+    def _value_index(self) -> int:
+        return self.value_index
 
     def _as_node_def_input(self) -> str:
         return self.op.name if self.value_index == 0 else self.name
@@ -187,10 +191,10 @@ class Tensor(WithoutValue):
         return self
 
     def experimental_ref(self) -> Any:
-        """A hashable reference, for code written for later versions."""
+        """A hashable reference, for code written for later versions: the tensor, which is one."""
         return self
 
-    ref = experimental_ref
+    ref = deref = experimental_ref
 
     def __bool__(self) -> bool:
         raise TypeError(

@@ -300,6 +300,17 @@ def tensor_array_scatter_kernel(
 @kernel("TensorArrayConcatV3")
 def tensor_array_concat_kernel(xp: Module, handle: Any, flow_in: Array) -> Any:
     parts = [handle.read(i) for i in range(len(handle.elements))]
+    for i, part in enumerate(parts):
+        if not part.ndim:
+            raise handle.fail(
+                f"Concat saw a scalar shape at index {i} but requires at least vectors"
+            )
+        if part.shape[1:] != parts[0].shape[1:]:
+            raise handle.fail(
+                "TensorArray has inconsistent shapes. Index 0 has (excepting dimension 0) shape: "
+                f"{list(parts[0].shape[1:])} but index {i} has (excepting dimension 0) shape: "
+                f"{list(part.shape[1:])}"
+            )
     lengths = np.array([p.shape[0] for p in parts], np.int64)
     if not parts:
         shape = handle.element_shape[1:] if handle.element_shape else ()

@@ -15,6 +15,7 @@ from dataflow.ops.reshape import reshape
 from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.static_value import static_dims
 from dataflow.shapes import BroadcastError, Dims, broadcast, list_dims
+from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 
 @define_op("BroadcastTo", "input: T, shape: Tidx -> output: T", Tidx=INDEX, shape_input=1)
@@ -127,10 +128,12 @@ def _sum_static(grad: Tensor, x: Tensor, axes: list[int]) -> Any:
     assert x.dims is not None
     assert grad.dims is not None
     num_new = len(grad.dims) - len(x.dims)
-    if num_new == 0:
+    # A program of TensorFlow's may look for the sum behind a reshape, as K-FAC does; a rewrite takes it out.
+    shorter = not draws_as_tensorflow()
+    if shorter and num_new == 0:
         return sum_op(grad, axes, keep_dims=True)
     total = sum_op(grad, axes)
-    if len(axes) == num_new:
+    if shorter and len(axes) == num_new:
         return total
     sizes = list(x.dims) if None not in x.dims else shape(x)
     return reshape(total, sizes)

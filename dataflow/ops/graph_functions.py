@@ -110,12 +110,13 @@ def container(container_name: str) -> Any:
 
 def add_to_collection(name: str, value: TensorLike) -> None:
     """Appends ``value`` to a collection of the default graph."""
-    default_graph().add_to_collection(name, value)
+    default_graph().keep_in_collection(name, value)
 
 
 def add_to_collections(names: Any, value: TensorLike) -> None:
     """Appends ``value`` to several collections of the default graph."""
-    default_graph().add_to_collections(names, value)
+    for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
+        default_graph().keep_in_collection(name, value)
 
 
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:

@@ -343,10 +343,8 @@ def per_image_standardization(image: Any) -> Tensor:
 
     with op_scope(None, "per_image_standardization", [image]) as scope:
         image = as_image(image)
-        if image.dtype.base_dtype not in (dtypes.float16, dtypes.float32):
-            image = cast(
-                image, dtypes.float32
-            )  # not rescaled: the least deviation is in pixels' units
+        if not image.dtype.is_floating:  # not rescaled: the least deviation is in pixels' units
+            image = cast(image, dtypes.float32)
         count = reduce_prod(shape(image)[-3:])
         mean = reduce_mean(image, axis=[-1, -2, -3], keepdims=True)
         variance = reduce_mean(square(image - mean), axis=[-1, -2, -3], keepdims=True)

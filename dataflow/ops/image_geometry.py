@@ -55,9 +55,8 @@ def sizes_of(image: Tensor) -> tuple[Any, Any]:
 
 def _flip(image: TensorLike, axis_3d: int, name: str) -> Tensor:
     with op_scope(None, name, [image]):
-        image = as_image(image)
-        if image.dims is None:
-            return reverse(image, [axis_3d - 3])
+        image = one_image(image)
+        assert image.dims is not None
         return reverse(image, [axis_3d + len(image.dims) - 3])
 
 
@@ -77,14 +76,13 @@ def _random_flip(image: Any, axis: int, seed: Any, name: str) -> Tensor:
     from dataflow.ops.random import random_uniform
 
     with op_scope(None, name, [image]) as scope:
-        image = identity(as_image(image), name="control_dependency")
-        if image.dims is None or len(image.dims) == 3:
+        image = identity(one_image(image), name="control_dependency")
+        if len(image.dims) == 3:
             chance = random_uniform([], 0, 1.0, seed=seed)
             result = cond(
                 less(chance, 0.5), lambda: reverse(image, [axis]), lambda: image, name=scope
             )
-            if image.dims is not None:
-                result.set_shape(image.dims)
+            result.set_shape(image.dims)
             return result  # type: ignore[no-any-return]
         batch = shape(image)[0]
         chance = random_uniform(stack([batch]), 0, 1.0, seed=seed)
@@ -119,7 +117,7 @@ def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Tensor:
     from dataflow.ops.conditionals import switch_case
 
     with op_scope(name, "rot90", [image]):
-        image = as_image(image)
+        image = one_image(image)
         turns = [
             lambda: identity(image),
             lambda: transpose(flip_left_right(image)),

@@ -581,10 +581,10 @@ class Variable(WithoutValue, metaclass=_MadeByCreators):
         raise TypeError("'Variable' object is not iterable.")
 
     def experimental_ref(self) -> Any:
-        """A hashable reference, for code of later versions."""
+        """A hashable reference, for code of later versions: the variable, which is one."""
         return self
 
-    ref = experimental_ref
+    ref = deref = experimental_ref
 
     def __repr__(self) -> str:
         return f"<tf.Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}>"

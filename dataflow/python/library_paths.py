@@ -57,5 +57,11 @@ python.data.util.options : data.options
 python.data.util.convert : python.data_conversions
 python.saved_model.main_op_impl : saved_model.main_op
 python.ops.losses.{loss_reduction util} : losses python.keras_names
+python.framework.{auto_control_deps op_def_library registry} : python.framework_parts
+python.framework.subscribe : python.subscriptions
+python.eager.tape : python.framework_parts
+python.platform.build_info : python.framework_parts
+python.util.{is_in_graph_mode keyword_args} : python.framework_parts
+core.lib.core.error_codes_pb2 : errors
 python.layers.utils : python.layer_sizes layers.base python.layer_names
 """

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import all_ops
+from dataflow.graph.registry import all_ops, get_op
 from dataflow.layers.base import snake_case
 
 #: Inputs and attributes that TensorFlow's Python functions call otherwise than the op does, by op type ("": any).
@@ -40,7 +40,7 @@ def _names() -> dict[str, str]:
 @cache
 def _parameters(op_type: str) -> dict[str, str]:
     """The arguments of the function of an op, in order -> the op's own names for them."""
-    op = all_ops()[op_type]
+    op = get_op(op_type)
     every = inspect.signature(op).parameters
     inputs = [n for n in every if n not in op.attr_by_name and n != "name"]
     required = [n for n in op.attr_by_name if every[n].default is inspect.Parameter.empty]
@@ -54,7 +54,12 @@ def __getattr__(name: str) -> Callable[..., Any]:
     op_type = _names().get(name if name.startswith("__") else name.removeprefix("_"))
     if op_type is None:
         raise AttributeError(f"no op is called {name!r}", name=name, obj=object())
-    op = all_ops()[op_type]
+    return function_of(op_type, name)
+
+
+def function_of(op_type: str, name: str) -> Callable[..., Any]:
+    """The function called ``name`` that adds a node of an op."""
+    op = get_op(op_type)
     parameters = _parameters(op_type)
 
     @functools.wraps(op, updated=())

@@ -27,7 +27,6 @@ python.ops.gen_{ragged_array ragged_math collective nccl summary bitwise batch}_
 python.ops.gen_{candidate_sampling ctc list manip set clustering boosted_trees}_ops : python.op_functions
 python.ops.gen_{audio checkpoint cudnn_rnn decode_proto encode_proto rnn sdca tensor_forest}_ops : python.op_functions
 python.ops.gen_{ragged_conversion stateful_random tpu}_ops : python.op_functions
-python.framework.test_ops : python.op_functions
 python.ops.array_ops : tf python.private quantization python.op_functions
 python.ops.{math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
 python.ops.{control_flow_util_v2 control_flow_v2_toggles control_flow_v2_func_graphs} : tf
@@ -51,7 +50,7 @@ python.ops.parallel_for.{control_flow_ops gradients pfor} : python.parallel_for
 python.ops.parallel_for.test_util : python.parallel_for_tests
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf python.op_functions
 python.ops.variables : python.variable_classes tf ops.variables ops.partitioned_variable python.private python.op_functions
-python.ops.{variable_scope state_ops} : tf ops.variables ops.partitioned_variable python.private python.state_parts python.op_functions
+python.ops.{variable_scope state_ops} : tf ops.variables ops.variable_store ops.partitioned_variable python.private python.state_parts python.op_functions
 python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
@@ -210,6 +209,7 @@ python.feature_column.serialization : feature_column.serialization
 python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
 python.eager.backprop : functions.traced tf
 python.eager.{function def_function} : contrib.eager functions.traced
+python.eager.wrap_function : functions.wrapped
 python.ops.{map_fn sort_ops stateless_random_ops bincount_ops} : tf random
 python.ops.inplace_ops : python.inplace ops.array tf
 python.ops.weights_broadcast_ops : ops.weights tf

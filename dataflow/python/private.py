@@ -42,7 +42,6 @@ __all__ = [
     "rank_internal",
     "read_variable_op",
     "register_session_run_conversion_functions",
-    "resource_scatter_add",
     "shape_internal",
     "skip_summary",
     "softmax_v2",
@@ -105,13 +104,6 @@ def read_variable_op(resource: Any, dtype: Any = None, name: str | None = None) 
     from dataflow.ops.state import read_variable_op as read
 
     return read(resource, name=name)  # type: ignore[no-any-return]
-
-
-def resource_scatter_add(resource: Any, indices: Any, updates: Any, name: str | None = None) -> Any:
-    """Adds rows to the variable whose ``handle`` this is; the operation that does it."""
-    from dataflow.python.op_functions import scatter_add
-
-    return scatter_add(resource, indices, updates, name=name).op
 
 
 def register_session_run_conversion_functions(

@@ -8,10 +8,28 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.graph_functions import colocate_with, name_scope
 from dataflow.ops.state import assign
+from dataflow.ops.variable_store import AUTO_REUSE, get_or_make, variable_store
 from dataflow.python.op_functions import variable, variable_v2
 from dataflow.shapes import TensorShape
 
 __all__ = ["init_variable", "variable_op", "variable_op_v2"]
+
+
+class _StoreOfGraph:
+    """The variables of the default graph by full name, as ``variable_scope`` keeps them in TensorFlow."""
+
+    @property
+    def _vars(self) -> dict[str, Any]:
+        return variable_store().variables
+
+    def get_variable(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """The variable of this full name: with ``reuse`` True one that is there, with False a new one."""
+        kwargs.setdefault("reuse", AUTO_REUSE)
+        return get_or_make(name, *args, **kwargs)
+
+
+def _get_default_variable_store() -> _StoreOfGraph:
+    return _StoreOfGraph()
 
 
 def variable_op(

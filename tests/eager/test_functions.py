@@ -532,3 +532,19 @@ def test_concrete_functions_say_what_they_take():
 def test_parameters_of_underscores():
     assert tf.function(lambda _: _ + _)(tf.constant(1.0)).numpy() == 2.0
     assert tf.function(lambda __x: __x * 3.0)(tf.constant(1.0)).numpy() == 3.0
+
+
+def test_a_defun_makes_variables_for_each_signature() -> None:
+    made: list[Any] = []
+
+    @tf.contrib.eager.defun
+    def scaled(x: Any) -> Any:
+        made.append(tf.Variable(2.0))
+        return x * made[-1]
+
+    assert scaled(3.0).numpy() == 6.0 and len(made) == 1
+    assert scaled(tf.ones([2])).numpy().tolist() == [2.0, 2.0] and len(made) == 2
+    made[0].assign(5.0)
+    assert scaled(3.0).numpy() == 15.0 and len(made) == 2
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        tf.contrib.eager.defun(len, of=3)

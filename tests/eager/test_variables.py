@@ -135,3 +135,14 @@ def test_an_assignment_without_its_value_is_nothing_that_is_left() -> None:
     assert v.numpy().tolist() == [4.0]
     v.load([7.0])
     assert v.numpy().tolist() == [7.0]
+
+
+def test_collections_hold_what_a_program_adds() -> None:
+    before = len(tf.get_collection("of_mine"))
+    tf.add_to_collection("of_mine", 5)
+    tf.add_to_collections(["of_mine", "others_of_mine"], 6)
+    assert tf.get_collection("of_mine")[before:] == [5, 6]
+    assert tf.get_collection_ref("others_of_mine")[-1] == 6
+    v = tf.Variable(1.0)
+    assert all(v is not kept for kept in tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES))
+    assert tf.get_collection("of nobody") == []

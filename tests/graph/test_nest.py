@@ -44,7 +44,7 @@ def test_structures_that_differ() -> None:
     with pytest.raises(TypeError, match="types"):
         tf.nest.assert_same_structure([1, 2], (1, 2))
     tf.nest.assert_same_structure([1, 2], (1, 2), check_types=False)
-    with pytest.raises(ValueError, match="leaves"):
+    with pytest.raises(ValueError, match="Structure had 2 elements, but flat_sequence had 1"):
         tf.nest.pack_sequence_as([1, 2], [1])
 
 
@@ -69,3 +69,20 @@ def test_containers_above_the_leaves_need_the_same_type() -> None:
     with pytest.raises(TypeError, match="same sequence type"):
         nest.flatten_up_to(one(0, 0), other(1, 2))
     assert nest.flatten_up_to({"a": 0}, collections.OrderedDict(a=[1])) == [[1]]
+
+
+def test_views_of_dicts_are_lists_of_what_they_show() -> None:
+    ordered = collections.OrderedDict([("d", 3), ("b", 1)])
+    assert tf.nest.flatten(ordered.values()) == [3, 1]
+    assert tf.nest.flatten({"d": 3, "b": 1}.keys()) == ["d", "b"]
+    pairs = ordered.items()
+    assert tf.nest.flatten(pairs) == ["d", 3, "b", 1]
+    assert tf.nest.pack_sequence_as(pairs, [1, 2, 3, 4]) == [(1, 2), (3, 4)]
+    assert tf.nest.is_nested(pairs) and not tf.nest.is_nested({1, 2})
+
+
+def test_what_is_packed_is_a_sequence() -> None:
+    with pytest.raises(TypeError, match="flat_sequence must be a sequence"):
+        tf.nest.pack_sequence_as([4, 5], "xy")
+    with pytest.raises(ValueError, match="Structure is a scalar"):
+        tf.nest.pack_sequence_as(4, [4, 5])

@@ -302,6 +302,30 @@ def test_whole_numbers_are_standardized_as_they_are() -> None:
         np.testing.assert_allclose(sess.run(standard), expected, rtol=1e-5)
 
 
+def test_what_has_an_unknown_rank_is_turned_as_one_image() -> None:
+    with tf.Graph().as_default():
+        image = tf.placeholder(tf.float32)
+        turned = [
+            tf.image.flip_left_right(image),
+            tf.image.random_flip_up_down(image),
+            tf.image.transpose_image(image),
+            tf.image.rot90(image),
+        ]
+        assert [t.shape.ndims for t in turned] == [3] * 4
+        with tf.Session() as sess:
+            mirrored = sess.run(turned[0], {image: [[[1.0], [2.0]]]})
+            np.testing.assert_array_equal(mirrored, [[[2.0], [1.0]]])
+            with pytest.raises(tf.errors.InvalidArgumentError, match="is not compatible with"):
+                sess.run(turned[0], {image: np.zeros((2, 1, 2, 1))})
+
+
+def test_doubles_are_standardized_as_doubles() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        standard = tf.image.per_image_standardization(np.arange(12.0).reshape(2, 2, 3))
+        assert standard.dtype == tf.float64
+        assert abs(sess.run(standard).std() - 1.0) < 1e-12
+
+
 def test_what_has_an_unknown_rank_is_cut_as_one_image() -> None:
     """As in TensorFlow (tests/oracle/programs/differences_last.py)."""
     with tf.Graph().as_default():

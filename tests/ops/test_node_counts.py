@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dataflow
@@ -279,3 +280,19 @@ def test_as_many_nodes_count_as_tensorflow_makes(name: str) -> None:
         tf.set_random_seed(1)
         COUNTED[name]()
         assert [count(graph), *seeds_of(graph)] == NUM_NODES[name]
+
+
+def test_sums_of_gradients_end_with_a_reshape() -> None:
+    """K-FAC finds the gradient that arrived at an addition as the input of the sum behind it."""
+    for shape in ([4], [1, 4], [1, 1]):
+        with tf.Graph().as_default():
+            x, b = given(3, 4), given(*shape)
+            grad = tf.gradients(tf.tanh(tf.add(x, b, name="sum")), b)[0]
+            assert grad.op.type == "Reshape" and grad.op.name.startswith("gradients/sum_grad/")
+            total = grad.op.inputs[0].op
+            assert total.type == "Sum" and total.inputs[0].op.name.startswith(
+                "gradients/Tanh_grad/"
+            )
+            with tf.Session() as session:
+                got = session.run(grad, {x: [[0.0] * 4] * 3, b: np.zeros(shape)})
+            assert got.shape == tuple(shape) and got.sum() == 12.0

@@ -278,3 +278,19 @@ def test_the_gradient_of_a_split_has_its_rows_alone() -> None:
         joined = array.split(x, [1, 2]).write(2, [4.0]).concat()
         (grad,) = tf.gradients(joined * joined, x)
         assert session.run(grad).tolist() == [2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    "elements, message",
+    [
+        ([[1.0], 2.0], "Concat saw a scalar shape at index 1 but requires at least vectors"),
+        ([[1.0], [[2.0]]], r"inconsistent shapes.*shape: \[\] but index 1 .*shape: \[1\]"),
+    ],
+)
+def test_what_cannot_be_concatenated_is_named(elements: list[Any], message: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        array = tf.TensorArray(tf.float32, size=2, infer_shape=False)
+        for i, element in enumerate(elements):
+            array = array.write(i, element)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            session.run(array.concat())

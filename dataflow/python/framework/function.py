@@ -11,6 +11,7 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.custom_gradient import custom_gradient
+from dataflow.ops.identity import identity, identity_n
 
 __all__ = ["Defun"]
 
@@ -41,13 +42,12 @@ class Defun:
                 raise ValueError(f"{name} takes {len(self._types)} arguments, got {len(args)}.")
             types: list[DType | None] = [*self._types] or [None] * len(args)
             inputs = [convert_to_tensor(a, dtype=t) for a, t in zip(args, types, strict=True)]
-            with default_graph().name_scope(kwargs.get("name") or name.strip("_")):
+            with default_graph().name_scope(kwargs.get("name") or name.strip("_")) as scope:
                 if self._python_gradient is None and self._gradient is None:
                     found = function(*inputs)
                 else:
                     found = self._with_gradient(function, inputs)
-            alone = isinstance(found, (list, tuple)) and len(found) == 1
-            return found[0] if alone else found
+            return _named_after(scope, found)
 
         # What TensorFlow's object says of itself; its nodes stand in the graph, so it captures nothing.
         vars(call).update(
@@ -88,3 +88,14 @@ class Defun:
             ):
                 tensor.set_shape(shape)
         return results
+
+
+def _named_after(scope: str, found: Any) -> Any:
+    """What a call gives, as the outputs of one node that is called as TensorFlow's call of the function is."""
+    results = list(found) if isinstance(found, (list, tuple)) else [found]
+    if not results or any(result is None for result in results):
+        return found
+    tensors = [convert_to_tensor(result) for result in results]
+    if len(tensors) == 1:
+        return identity(tensors[0], name=scope)
+    return tuple(identity_n(tensors, name=scope))

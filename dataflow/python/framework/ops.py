@@ -141,6 +141,17 @@ def _get_graph_from_inputs(op_input_list: Any, graph: Any = None) -> Any:
     return get_default_graph() if graph is None else graph
 
 
+class RegisterShape:
+    """``@ops.RegisterShape("MyOp")``: does nothing, as in TensorFlow since 1.0; shape rules belong to ops."""
+
+    def __init__(self, op_type: str) -> None:
+        self._op_type = op_type
+
+    def __call__(self, f: Any) -> Any:
+        """The function itself."""
+        return f
+
+
 def register_proto_function(
     collection_name: str, proto_type: Any = None, to_proto: Any = None, from_proto: Any = None
 ) -> None:
@@ -163,6 +174,7 @@ __all__ = [
     "NotDifferentiable",
     "Operation",
     "RegisterGradient",
+    "RegisterShape",
     "Tensor",
     "add_to_collection",
     "add_to_collections",
