@@ -113,7 +113,7 @@ class Function:
         #: With relaxed shapes, by signatures without them: the shapes, and the function for those.
         self._relaxed: dict[Any, tuple[list[Dims], ConcreteFunction]] = {}
         self._missed = False
-        functools.update_wrapper(self, python_function)
+        functools.update_wrapper(self, python_function, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.variable_scope import variable_scope
+from dataflow.ops.variable_store import EagerVariableStore
 
 
 class Template:
@@ -25,6 +29,8 @@ class Template:
         self._custom_getter = custom_getter
         self._scope: Any = None
         self._called = False
+        #: With eager execution, what holds the variables: their scope alone keeps none.
+        self._store: EagerVariableStore | None = None
         if create_scope_now:
             with self._first_scope() as self._scope:
                 pass
@@ -34,7 +40,7 @@ class Template:
         return variable_scope(self._unique_name, default, custom_getter=self._custom_getter)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function's result; raises `ValueError` when a later call makes new variables."""
+        """The function's result; raises `ValueError` when a later call makes new variables to be trained."""
         if self._scope is None:
             scope = self._first_scope()
         else:
@@ -42,17 +48,50 @@ class Template:
         with scope as entered:
             if self._scope is None:
                 self._scope = entered
-            try:
-                result = self._function(*args, **kwargs)
-            except ValueError as error:
-                if not self._called:
-                    raise
-                raise ValueError(
-                    f"{error}\nThe template {self._name!r} made its variables when it was first "
-                    "called; a later call must not need others."
-                ) from error
+            with self._variables_kept():
+                num_trained = self._num_trained()
+                result = self._run(args, kwargs)
+                if self._called and self._num_trained() > num_trained:
+                    raise ValueError(
+                        "Trainable variable created when calling a template after the first time, perhaps "
+                        "you used tf.Variable when you meant tf.get_variable. "
+                        f"The template {self._name!r} made its variables when it was first called."
+                    )
         self._called = True
         return result
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            return self._function(*args, **kwargs)
+        except ValueError as error:
+            if not self._called:
+                raise
+            raise ValueError(
+                f"{error}\nThe template {self._name!r} made its variables when it was first "
+                "called; a later call must not need others."
+            ) from error
+
+    @contextlib.contextmanager
+    def _variables_kept(self) -> Iterator[None]:
+        """The block of a call: with eager execution variables are found again that an earlier one made."""
+        graph = default_graph()
+        if not (graph.executes_eagerly or graph.traces_function):
+            yield
+            return
+        if self._store is None:
+            self._store = EagerVariableStore.in_force() or EagerVariableStore()
+        with self._store.as_default(counts_anew=True):
+            yield
+
+    def _num_trained(self) -> int:
+        """How many variables that are trained there are in the graph, or are kept in eager code."""
+        if self._store is not None:
+            return len(self._store.trainable_variables())
+        return len(default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES))
+
+    def _own(self, variables: list[Any]) -> list[Any]:
+        """Those of the template's scope among the variables that are kept in eager code."""
+        return [v for v in variables if v.name.startswith(self.variable_scope_name or "")]
 
     @property
     def name(self) -> str:
@@ -79,11 +118,15 @@ class Template:
     @property
     def variables(self) -> list[Any]:
         """Its variables."""
+        if self._store is not None:
+            return self._own(self._store.variables())
         return [] if self._scope is None else self._scope.global_variables()
 
     @property
     def trainable_variables(self) -> list[Any]:
         """Its trainable variables."""
+        if self._store is not None:
+            return self._own(self._store.trainable_variables())
         return [] if self._scope is None else self._scope.trainable_variables()
 
     @property
@@ -127,10 +170,12 @@ def make_template(
     """``func_`` with the arguments ``kwargs``, its variables under ``name_`` and shared by all calls.
 
     ``unique_name_`` is used as it stands; ``name_`` gets a number where it is taken. Raises
-    `ValueError` for a name that is None.
+    `ValueError` for a name that is None, and for a ``unique_name_`` with eager execution.
     """
     if name_ is None:
         raise ValueError("name cannot be None.")
+    if unique_name_ is not None and default_graph().executes_eagerly:
+        raise ValueError("unique_name_ cannot be used when eager execution is enabled.")
     if kwargs:
         function = func_
 

@@ -71,19 +71,25 @@ def _store_of_functions() -> _VariableStore:
 class EagerVariableStore:
     """Lets functions that make variables by name share them, with eager execution.
 
-    Within ``with store.as_default():`` `get_variable` and the functions of `tf.layers` find the
-    variables that were made before.
+    Within ``with store.as_default():`` `get_variable` and `tf.layers` find those that were made before.
     """
 
     def __init__(self, store: Any = None) -> None:
         self._store = _VariableStore() if store is None else store
 
+    @classmethod
+    def in_force(cls) -> EagerVariableStore | None:
+        """The store of the block around, where there is one."""
+        return cls(variable_store()) if variable_store().keeps_variables else None
+
     @contextlib.contextmanager
-    def as_default(self) -> Iterator[None]:
-        """The block in which variables are shared."""
+    def as_default(self, counts_anew: bool = False) -> Iterator[None]:
+        """The block in which variables are shared; ``counts_anew``: scopes in it get the names of earlier blocks."""
         attachments = default_graph().attachments
         before = variable_store()
         attachments[_AUXILIARY] = self._store
+        if counts_anew and before is not self._store:
+            self._store.scope_counts.clear()
         try:
             yield
         finally:

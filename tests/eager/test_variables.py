@@ -146,3 +146,47 @@ def test_collections_hold_what_a_program_adds() -> None:
     v = tf.Variable(1.0)
     assert all(v is not kept for kept in tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES))
     assert tf.get_collection("of nobody") == []
+
+
+# ---- templates --------------------------------------------------------------------------------
+
+
+def linear(x, unit=1.0):
+    return x * tf.get_variable("w", [], initializer=tf.ones_initializer()) * unit
+
+
+def test_calls_of_a_template_share_its_variables():
+    first, second = tf.make_template("line", linear, unit=2.0), tf.make_template("line", linear)
+    assert first(3.0).numpy() == 6.0 and second(3.0).numpy() == 3.0
+    (w,) = first.variables
+    w.assign(10.0)
+    assert first(3.0).numpy() == 60.0 and second(3.0).numpy() == 3.0
+    assert first.trainable_variables == [w] and second.variables[0] is not w
+    assert [t.variable_scope_name for t in (first, second)] == ["line/", "line_1/"]
+    with tf.GradientTape() as tape:
+        loss = first(3.0)
+    assert tape.gradient(loss, first.variables)[0].numpy() == 6.0
+    assert tf.function(first)(3.0).numpy() == 60.0
+    with pytest.raises(ValueError, match="unique_name_ cannot be used"):
+        tf.make_template("line", linear, unique_name_="own")
+
+
+def test_templates_inside_of_a_template():
+    def both(x):
+        return tf.make_template("in", linear)(x) + tf.make_template("in", linear)(x)
+
+    outer = tf.make_template("out", both)
+    assert outer(1.0).numpy() == 2.0
+    assert [v.name for v in outer.variables] == ["out/in/w:0", "out/in_1/w:0"]
+    outer.variables[0].assign(5.0)
+    assert outer(1.0).numpy() == 6.0 and len(outer.variables) == 2
+
+
+def test_a_template_that_is_called_again_makes_nothing_to_train():
+    names = iter("abc")
+    template = tf.make_template("more", lambda: tf.get_variable(next(names), []))
+    template()
+    with pytest.raises(
+        ValueError, match="Trainable variable created when calling a template after"
+    ):
+        template()

@@ -82,3 +82,12 @@ def test_variables_of_a_template_by_kind():
     assert template.variable_scope_name == "foo/"
     with pytest.raises(ValueError, match="None"):
         tf.make_template(None, function)
+
+
+def test_a_later_call_may_not_make_what_is_trained():
+    template = tf.make_template("t", lambda: tf.Variable(1.0))
+    template()
+    with pytest.raises(ValueError, match="perhaps you used tf.Variable"):
+        template()
+    counter = tf.make_template("c", lambda: tf.Variable(0, trainable=False))
+    assert counter() is not counter()
