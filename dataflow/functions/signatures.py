@@ -20,7 +20,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops.composites import parts_of
 from dataflow.ops.type_specs import TensorSpec
 from dataflow.ops.variables import Variable
-from dataflow.shapes import as_dims
+from dataflow.shapes import Dims, as_dims
 
 #: What has its value for its identity, and needs no more looking at.
 _PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
@@ -45,14 +45,16 @@ class ById:
 class Arguments:
     """The arguments of a call: the ``key`` of their signature, and the ``tensors`` among them in order.
 
-    ``ranks_only``: the key has the ranks of tensors in place of their shapes.
+    ``ranks_only``: the key has the ranks of tensors in place of their shapes. These are then in ``dims``, in the same
+    order, with those of `tf.TensorSpec` among them, which are in the key anyway.
     """
 
-    __slots__ = ("_ranks_only", "key", "tensors")
+    __slots__ = ("_ranks_only", "dims", "key", "tensors")
 
     def __init__(self, values: Any, extra: Any = None, ranks_only: bool = False) -> None:
         self.tensors: list[EagerTensor] = []
         self._ranks_only = ranks_only
+        self.dims: list[Dims] = []
         parts: list[Any] = [extra]
         for value in values:
             self._add(value, parts)
@@ -64,8 +66,11 @@ class Arguments:
             if value.known_value is None:
                 parts.append(ById(value))
                 return
-            dims = value.dims
-            parts += (_TENSOR, value.dtype, len(dims) if self._ranks_only else dims)
+            dims: Any = value.dims
+            if self._ranks_only:
+                self.dims.append(dims)
+                dims = len(dims)
+            parts += (_TENSOR, value.dtype, dims)
             self.tensors.append(value)
         elif kind in _PLAIN:
             parts.append(value)
@@ -89,7 +94,9 @@ class Arguments:
                 "Call it within that graph: with graph.as_default()."
             )
         if isinstance(value, TensorSpec):
-            parts += (_TENSOR, value.dtype, as_dims(value.shape))
+            dims = as_dims(value.shape)
+            parts += (_TENSOR, value.dtype, dims)  # said, and so never relaxed
+            self.dims.append(dims)
             return
         if not isinstance(value, Variable) and (found := parts_of(value)) is not None:
             parts += (_COMPOSITE, type(value), len(found[0]))

@@ -170,8 +170,8 @@ class Function:
         self, found: Arguments, args: Any, kwargs: dict[str, Any]
     ) -> ConcreteFunction:
         """The function for shapes of which those seen so far are cases."""
-        key = Arguments((*args, *kwargs.values()), ranks_only=True).key
-        shapes = [t.dims for t in found.tensors]
+        kind = Arguments((*args, *kwargs.values()), ranks_only=True)
+        key, shapes = kind.key, kind.dims
         known = self._relaxed.get(key)
         if known is not None:
             if all(map(_covers, known[0], shapes)):

@@ -45,6 +45,20 @@ def test_relaxed_shapes_become_unknown_from_the_third_on() -> None:
     assert traces((tf.zeros([1]),), (tf.zeros([1, 1]),), experimental_relax_shapes=True) == 2
 
 
+def test_the_shapes_of_specs_are_not_relaxed():
+    @tf.function(experimental_relax_shapes=True)
+    def double(x):
+        return x * 2.0
+
+    def traced(*dims):
+        return double.get_concrete_function(tf.TensorSpec(*dims))
+
+    traced([1])
+    assert traced(None) is traced(None) and traced(None).inputs[0].shape.ndims is None
+    assert [traced(dims).inputs[0].shape.as_list() for dims in ([2, 3], [3, 3])] == [[2, 3], [3, 3]]
+    assert double(tf.ones([4])).numpy().tolist() == [2.0] * 4
+
+
 def test_defaults_and_keywords_make_no_other_signature() -> None:
     seen = []
 

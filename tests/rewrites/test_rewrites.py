@@ -604,3 +604,14 @@ def test_a_pooling_gradient_that_waits_for_a_node_stays_where_it_is(waits: bool)
         plan = rewritten(s, gradient, [x])
     rules = [h.rule for h in plan.journal]
     assert ("relu_gradient_before_pooling" in rules) is not waits
+
+
+def test_a_power_by_a_vector_keeps_the_shape_that_the_vector_gives() -> None:
+    x = tf.placeholder(tf.float32, [])
+    for exponent, rule in ((3.0, "power_three_or_four"), (4.0, "power_three_or_four")):
+        check(tf.tanh(tf.pow(x, exponent)), {x: 0.5}, rule)
+        power = tf.tanh(tf.pow(x, [exponent, exponent]))
+        with tf.Session() as s:
+            plan = rewritten(s, power, [x])
+            assert np.shape(plan.run([np.float32(0.5)])) == (2,)
+            assert rule not in [h.rule for h in plan.journal]

@@ -458,3 +458,10 @@ def test_strings_and_what_was_fed_are_fetched_beside_a_watched_number() -> None:
         (said, same, value), told = watched(s, [text, fed, loss], {x: [1.0, 0.0], fed: 2.0})
     assert (said, same, value) == (b"2.000000!", 2.0, -np.inf)
     assert [warning.origin.name for warning in told] == ["logs"]
+
+
+def test_a_node_that_gives_other_values_again_is_refused_though_it_never_waits() -> None:
+    x = tf.placeholder(tf.float64, [], name="x")
+    y = tf.log(x * tf.timestamp(name="now"))
+    with tf.Session() as s, pytest.raises(tf.errors.UnimplementedError, match="hangs on Timestamp"):
+        s.find_nan(y, {x: 0.0})
