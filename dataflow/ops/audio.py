@@ -1,4 +1,4 @@
-"""Sound: WAV files to numbers and back."""
+"""Sound: WAV files to numbers and back, spectrograms and their mel-frequency cepstrum."""
 
 from __future__ import annotations
 
@@ -35,7 +35,58 @@ def decode_wav_op(
     return [(samples, None if desired_channels == -1 else desired_channels), ()]
 
 
+@define_op("AudioSpectrogram", "input: float32 -> spectrogram: float32")
+def audio_spectrogram(
+    input: Tensor, *, window_size: int, stride: int, magnitude_squared: bool = False
+) -> Dims:
+    """How much of each frequency ``input``, float32 [samples, channels], has in windows of ``window_size`` samples.
+
+    The windows are ``stride`` samples apart, and tapered by a periodic Hann window. The result is float32
+    [channels, windows, frequencies]: of the next power of two ``n`` the ``1 + n / 2`` frequencies from 0 to half the
+    sample rate, as magnitudes, or as their squares with ``magnitude_squared``. Not differentiable.
+    """
+    need_rank(input, 2, "input")
+    if window_size < 2:
+        raise ValueError(f"audio_spectrogram: window_size must be at least 2, got {window_size}.")
+    if stride < 1:
+        raise ValueError(f"audio_spectrogram: stride must be at least 1, got {stride}.")
+    samples, channels = input.dims or (None, None)
+    windows = None if samples is None else max(0, 1 + (samples - window_size) // stride)
+    length = 1 << (window_size - 1).bit_length()
+    return channels, windows, 1 + length // 2
+
+
+@define_op("Mfcc", "spectrogram: float32, sample_rate: int32 -> output: float32")
+def mfcc(
+    spectrogram: Tensor,
+    sample_rate: Tensor,
+    *,
+    upper_frequency_limit: float = 4000.0,
+    lower_frequency_limit: float = 20.0,
+    filterbank_channel_count: int = 40,
+    dct_coefficient_count: int = 13,
+) -> Dims:
+    """The mel-frequency cepstrum of a ``spectrogram`` of squared magnitudes, [channels, windows, frequencies].
+
+    Frequencies between both limits, in Hz, are gathered by ``filterbank_channel_count`` triangles that are evenly
+    spaced as the ear hears them; the result, float32 [channels, windows, dct_coefficient_count], is the cosine
+    transform of the logarithms of their sums. What is asked for above half the sample rate is silent. ``sample_rate``: samples per second, int32. Not differentiable.
+    """
+    need_rank(spectrogram, 3, "spectrogram")
+    need_rank(sample_rate, 0, "sample_rate")
+    for name, number in (
+        ("filterbank_channel_count", filterbank_channel_count),
+        ("dct_coefficient_count", dct_coefficient_count),
+    ):
+        if number < 1:
+            raise ValueError(f"mfcc: {name} must be at least 1, got {number}.")
+    channels, windows, _ = spectrogram.dims or (None, None, None)
+    return channels, windows, dct_coefficient_count
+
+
+not_differentiable(audio_spectrogram)
 not_differentiable(encode_wav)
+not_differentiable(mfcc)
 not_differentiable(decode_wav_op)
 
 
