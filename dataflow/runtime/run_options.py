@@ -29,6 +29,8 @@ def run_with_options(
     Raises `DeadlineExceededError` when ``timeout_in_ms`` passes while an op is blocked.
     """
     options = RunOptions() if options is None else options
+    if run_metadata is not None:
+        run_metadata.Clear()  # it tells of the last run alone
     level, timeout_ms = options.trace_level, options.timeout_in_ms
     if run_metadata is not None and options.output_partition_graphs:
         add_partition_graphs(run_metadata, session, fetches, feed_dict)

@@ -73,6 +73,22 @@ def test_nothing_is_traced_unless_asked() -> None:
         assert metadata.step_stats.dev_stats
 
 
+def test_metadata_tell_of_the_last_run_alone() -> None:
+    total = tf.constant(1.0) + 2.0
+    root = tf.sqrt(total)
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)
+    with tf.Session() as session:
+        for fetch in (total, root, total):
+            session.run(fetch, options=options, run_metadata=metadata)
+            (device,) = metadata.step_stats.dev_stats
+            (graph,) = metadata.partition_graphs
+            assert (root.op.name in [n.node_name for n in device.node_stats]) == (fetch is root)
+            assert (root.op.name in [n.name for n in graph.node]) == (fetch is root)
+        session.run(total, run_metadata=metadata)
+    assert not metadata.step_stats.dev_stats and not metadata.partition_graphs
+
+
 def test_a_run_that_waits_too_long_is_ended() -> None:
     queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]])
     taken, put = queue.dequeue(name="taken"), queue.enqueue(3.0)
