@@ -45,7 +45,7 @@ class SegmentWriter:
     """Writes one segment."""
 
     def __init__(self, lists: PlanLists, segment: Segment) -> None:
-        self._lists, self._segment = lists, segment
+        self._lists = lists
         self._numbers = range(segment.start, segment.stop)
         self._setter = {n: i for i in self._numbers for n in lists.lines[i].sets}
         self._values: dict[str, Array] = {}

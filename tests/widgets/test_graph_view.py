@@ -64,6 +64,16 @@ def test_highlight_marks_needed_and_pruned() -> None:
     assert "[pruned]" in view.describe()
 
 
+def test_a_highlight_is_removed_with_its_words() -> None:
+    ops = lesson()
+    view = GraphView()
+    before = view.describe()
+    view.highlight(ops["pow_op"])
+    assert view.describe() != before
+    view.clear_highlight()
+    assert view.marks == {} and view.describe() == before
+
+
 def test_highlight_takes_names_nests_and_feeds() -> None:
     ops = lesson()
     view = GraphView()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -171,19 +171,13 @@ def train(
         _check_writes_nothing(summary_op, saver, trace_every_n_steps)
     if number_of_steps is not None and number_of_steps <= 0:
         raise ValueError("`number_of_steps` must be either None or a positive number.")
-    optimizers = _synchronous(sync_optimizer)
-    if optimizers and startup_delay_steps > 0:
+    if sync_optimizer and startup_delay_steps > 0:
         raise ValueError("startup_delay_steps must be 0 where sync_optimizer is given")
     graph = graph or default_graph()
     with graph.as_default():
         if global_step is None:
             global_step = get_or_create_global_step()
-        ready_for_local_init_op = None
-        if optimizers:
-            local_init_op = _synchronous_local_init(optimizers, local_init_op, is_chief)
-            ready_for_local_init_op = optimizers[0].ready_for_local_init_op
-        tokens = [opt.get_init_tokens_op() for opt in optimizers if is_chief]
-        runners = [opt.get_chief_queue_runner() for opt in optimizers if is_chief]
+        synchronous = _Synchronous.of(sync_optimizer, local_init_op, is_chief)
         if train_step_kwargs is USE_DEFAULT:
             train_step_kwargs = _step_arguments(
                 global_step,
@@ -199,8 +193,8 @@ def train(
             logdir=logdir,
             init_op=init_op,
             init_feed_dict=init_feed_dict,
-            local_init_op=local_init_op,
-            ready_for_local_init_op=ready_for_local_init_op,
+            local_init_op=synchronous.local_init_op,
+            ready_for_local_init_op=synchronous.ready_for_local_init_op,
             ready_op=ready_op,
             summary_op=summary_op if logdir is not None else None,
             summary_writer=summary_writer if logdir is not None else None,
@@ -218,8 +212,7 @@ def train(
             lambda session: train_step_fn(session, train_op, global_step, train_step_kwargs),
             is_chief,
             saves=logdir is not None,
-            tokens=tokens,
-            runners=runners,
+            synchronous=synchronous,
         )
 
         def run(session: Any) -> Any:
@@ -266,9 +259,7 @@ class _TrainLoop:
     is_chief: bool
     #: Whether there is a folder for checkpoints and summaries.
     saves: bool
-    #: Of synchronous optimizers: what fills their queues of tokens, and their queues' runners.
-    tokens: list[Any]
-    runners: list[Any]
+    synchronous: _Synchronous
 
     def run(self, session: Any) -> Any:
         """Train until the supervisor or a step ends it; the last loss."""
@@ -276,10 +267,11 @@ class _TrainLoop:
         if self.is_chief and self.saves:
             supervisor.start_standard_services(session)
         supervisor.start_queue_runners(session)
-        if self.runners:
-            supervisor.start_queue_runners(session, self.runners)
-        if self.tokens:
-            session.run(self.tokens)
+        runners, tokens = self.synchronous.runners, self.synchronous.tokens
+        if runners:
+            supervisor.start_queue_runners(session, runners)
+        if tokens:
+            session.run(tokens)
         loss, stop = None, False
         try:
             while not stop and not supervisor.should_stop():
@@ -289,15 +281,39 @@ class _TrainLoop:
         if self.is_chief and self.saves:
             supervisor.saver.save(session, supervisor.save_path, global_step=supervisor.global_step)
         supervisor.request_stop()
-        if self.runners:
+        if runners:
             # Their threads wait for gradients that nobody sends any more.
             session.close()
         return loss
 
 
-def _synchronous(sync_optimizer: Any) -> list[SyncReplicasOptimizer]:
-    if sync_optimizer is None:
-        return []
+@dataclass
+class _Synchronous:
+    """What `tf.train.SyncReplicasOptimizer`s add to a training; without one, nothing."""
+
+    #: What a worker runs before its first step, and what has to be initialized before that.
+    local_init_op: Any
+    ready_for_local_init_op: Any = None
+    #: The chief's: what fills the queues of tokens, and the queues' runners.
+    tokens: Sequence[Any] = ()
+    runners: Sequence[Any] = ()
+
+    @classmethod
+    def of(cls, sync_optimizer: Any, local_init_op: Any, is_chief: bool) -> _Synchronous:
+        """For an optimizer, a list of them or None; ``local_init_op`` is the caller's. Raises `ValueError`."""
+        optimizers = [] if sync_optimizer is None else _checked_optimizers(sync_optimizer)
+        if not optimizers:
+            return cls(local_init_op)
+        chief = optimizers if is_chief else []
+        return cls(
+            _synchronous_local_init(optimizers, local_init_op, is_chief),
+            optimizers[0].ready_for_local_init_op,
+            [opt.get_init_tokens_op() for opt in chief],
+            [opt.get_chief_queue_runner() for opt in chief],
+        )
+
+
+def _checked_optimizers(sync_optimizer: Any) -> list[SyncReplicasOptimizer]:
     optimizers = sync_optimizer if isinstance(sync_optimizer, list) else [sync_optimizer]
     for optimizer in optimizers:
         if not isinstance(optimizer, SyncReplicasOptimizer):
