@@ -473,10 +473,6 @@ _CONTRIB = {
     "periodic_resample": ("an op that rearranges axes", "use tf.depth_to_space"),
     "proto": ("decoders of protocol buffers", "parse in a tf.py_func"),
     "quantization": ("fake quantization", "use tf.quantization"),
-    "quantize": (
-        "rewrites for quantized training",
-        "put tf.quantization.fake_quant_* in the graph",
-    ),
     "rate": ("a rate over time", "divide counters of your own"),
     "receptive_field": ("receptive fields of CNNs", "add (kernel - 1) * stride layer by layer"),
     "recurrent": ("a functional recurrence", "use tf.scan or tf.nn.dynamic_rnn"),

@@ -40,6 +40,7 @@ python.estimator.tpu.{tpu_config tpu_estimator tpu_context} : contrib.tpu estima
 contrib.estimator.python.estimator.{logit_fns boosted_trees export exporter} : contrib.estimator estimator.logit_functions
 contrib.learn.python.learn.utils.gc : python.checkpoint_gc
 contrib.checkpoint.python.containers : contrib.checkpoint
+contrib.quantize.python.quantize_graph : contrib.quantize
 contrib.learn.python.learn.{basic_session_run_hooks session_run_hook monitored_session} : train
 contrib.learn.python.learn.summary_writer_cache : summary
 contrib.learn.python.learn.learn_io.{numpy_io pandas_io} : contrib.learn estimator.inputs
