@@ -72,6 +72,8 @@ def strided_slice_assign_kernel(
     )
     with ref.lock:
         shape = ref.read()[index].shape
+        if 0 in shape and 0 in np.shape(value):
+            return  # nothing is assigned, whatever the other sizes, as in TensorFlow
         if shape != np.shape(value):
             raise ValueError(
                 f"a slice of shape {list(shape)} is assigned a value of shape "

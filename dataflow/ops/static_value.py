@@ -89,6 +89,8 @@ def static_dims(tensor: Tensor) -> Dims:
         bounds = [static_value(t) for t in op.inputs[1:]]
         if whole is not None and all(b is not None and b.shape == (1,) for b in bounds):
             a = op.attrs
+            if a["ellipsis_mask"]:
+                return whole
             begin = None if a["begin_mask"] & 1 else int(bounds[0][0])
             end = None if a["end_mask"] & 1 else int(bounds[1][0])
             if not a["shrink_axis_mask"] and not a["new_axis_mask"]:

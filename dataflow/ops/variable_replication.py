@@ -31,7 +31,7 @@ class VariableAggregation(enum.Enum):
 def checked_replication(
     synchronization: Any, aggregation: Any, trainable: bool | None, name: Any
 ) -> tuple[VariableSynchronization, VariableAggregation, bool]:
-    """The three with their defaults; raises `ValueError` for other values, and for ones that contradict each other."""
+    """The three with their defaults; raises `ValueError` for other values."""
     if aggregation is None:
         aggregation = VariableAggregation.NONE
     elif not isinstance(aggregation, VariableAggregation):
@@ -47,9 +47,13 @@ def checked_replication(
             "one of tf.VariableSynchronization."
         )
     on_read = synchronization is VariableSynchronization.ON_READ
-    if trainable and on_read:
+    return synchronization, aggregation, not on_read if trainable is None else trainable
+
+
+def check_read_only(synchronization: Any, trainable: bool | None, name: str | None) -> None:
+    """Raises `ValueError` where a library makes a variable that is to be trained, and summed when it is read."""
+    if trainable and synchronization is VariableSynchronization.ON_READ:
         raise ValueError(
             "Synchronization value can be set to VariableSynchronization.ON_READ only for "
             f"non-trainable variables: pass trainable=False for {name}."
         )
-    return synchronization, aggregation, not on_read if trainable is None else trainable

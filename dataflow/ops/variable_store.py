@@ -15,7 +15,7 @@ from dataflow.graph.eager import eager_graph
 from dataflow.graph.type_aliases import DynamicShapeLike, InitializerLike
 from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.partitioners import partitions_of
-from dataflow.ops.variable_replication import VariableSynchronization
+from dataflow.ops.variable_replication import VariableSynchronization, check_read_only
 from dataflow.ops.variables import SaveSliceInfo, Variable
 from dataflow.shapes import TensorShape
 
@@ -60,9 +60,8 @@ def variable_store() -> _VariableStore:
 
 
 def _store_of_functions() -> _VariableStore:
-    """What all functions that eager code calls share: the `EagerVariableStore` in force, else one of theirs."""
-    attachments = eager_graph().attachments
-    outer: _VariableStore | None = attachments.get(_AUXILIARY)
+    """What all functions of eager code share: the `EagerVariableStore` in force, else one of theirs."""
+    outer: _VariableStore | None = (attachments := eager_graph().attachments).get(_AUXILIARY)
     if outer is not None and outer.keeps_variables:
         return outer
     return attachments.setdefault("variables_of_functions", _VariableStore())  # type: ignore[no-any-return]
@@ -145,6 +144,7 @@ def get_or_make(
         "synchronization": synchronization,
         "aggregation": aggregation,
     }
+    check_read_only(synchronization, trainable, name)
     store = variable_store()
     if default_graph().executes_eagerly:
         reuse = AUTO_REUSE if store.keeps_variables else False

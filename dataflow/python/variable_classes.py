@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.ops.resource_variables import ResourceVariable
+from dataflow.ops.variable_replication import VariableAggregation
 from dataflow.ops.variables import Variable as _Variable
 
-__all__ = ["RefVariable", "Variable"]
+__all__ = ["RefVariable", "Variable", "VariableAggregationV2"]
+
+VariableAggregationV2 = VariableAggregation
 
 
 class _RefVariables(type(_Variable)):  # type: ignore[misc]

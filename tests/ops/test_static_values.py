@@ -26,3 +26,10 @@ def test_what_the_run_refuses_is_not_computed_early() -> None:
             session.run(by_zero)
         with pytest.raises(tf.errors.InvalidArgumentError):
             session.run(beyond)
+
+
+def test_a_shape_that_is_cut_by_an_ellipsis_is_whole() -> None:
+    with tf.Graph().as_default():
+        sizes = tf.constant([10, 20, 30])[...]
+        assert tf.zeros(sizes).shape.as_list() == [10, 20, 30]
+        assert tf.zeros(sizes[1:]).shape.as_list() == [20, 30]

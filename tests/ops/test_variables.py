@@ -233,8 +233,10 @@ def test_replication_is_kept_and_checked() -> None:
         )
         assert not v.trainable
         assert v.aggregation is tf.VariableAggregation.MEAN
+        on_read = tf.VariableSynchronization.ON_READ
+        assert tf.Variable(1.0, trainable=True, synchronization=on_read).trainable
         with pytest.raises(ValueError, match="only for non-trainable"):
-            tf.Variable(1.0, trainable=True, synchronization=tf.VariableSynchronization.ON_READ)
+            tf.get_variable("w", [1], trainable=True, synchronization=on_read)
         with pytest.raises(ValueError, match="Invalid variable aggregation mode: sum"):
             tf.Variable(1.0, aggregation="sum")
 
@@ -357,3 +359,15 @@ def test_a_counter_of_64_bits_wraps_and_leaves_what_was_read() -> None:
             read.append(session.run(count))
     assert read == [2**63 - 2, 2**63 - 1, -(2**63)]
     assert all(type(value) is np.int64 for value in read)
+
+
+def test_nothing_is_assigned_to_an_empty_slice() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        for use_resource in (False, True):
+            v = tf.Variable(tf.zeros([2, 3]), use_resource=use_resource)
+            session.run(v.initializer)
+            assert session.run(v[8:10, 8:10].assign([[]])).tolist() == [[0.0] * 3] * 2
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match="is assigned a value of shape"
+            ):
+                session.run(v[8:10].assign([[1.0] * 3]))

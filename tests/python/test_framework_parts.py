@@ -135,6 +135,44 @@ def test_calls_of_defined_functions_are_named_after_them() -> None:
         assert session.run(found) == (2.0, 3.0)
 
 
+def test_calls_of_defined_functions_share_their_variables() -> None:
+    @function.Defun(tf.float32)
+    def scaled(x: Any) -> Any:
+        return x * tf.get_variable("w", [], initializer=tf.ones_initializer())
+
+    with tf.variable_scope("first"):
+        a = scaled(2.0)
+    with tf.variable_scope("second"):
+        b = scaled(3.0)
+    assert [v.name for v in tf.global_variables()] == ["first/w:0"]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run([a, b]) == [2.0, 3.0]
+    with tf.Graph().as_default():
+        scaled(1.0)
+        assert [v.name for v in tf.global_variables()] == ["w:0"]
+
+
+def test_what_no_defined_function_takes() -> None:
+    def two(a: Any, b: Any) -> Any:
+        return a + b
+
+    with pytest.raises(ValueError, match="specified input types: 1"):
+        function.Defun(tf.float32)(two)(1.0)
+    with pytest.raises(ValueError, match="defaults or keyword arguments are not supported"):
+        function.Defun()(lambda a=1: a)()
+    add = function.Defun(tf.float32, tf.float32)(two)
+    with pytest.raises(ValueError, match="Expected number of arguments: 2, received: 1"):
+        add(1.0)
+    with pytest.raises(ValueError, match="Unknown keyword arguments: device"):
+        add(1.0, 2.0, device="/cpu:0")
+
+    def first(*everything: Any) -> Any:
+        return everything[0]
+
+    assert function.Defun(tf.float32, tf.float32)(first)(1.0, 2.0).shape == ()
+
+
 # ---- subscriptions ----------------------------------------------------------------------------
 
 
