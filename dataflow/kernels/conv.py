@@ -53,7 +53,14 @@ def problem_for(
     input_shape: tuple[int, ...], filter_shape: tuple[int, ...], windows: list[Window]
 ) -> Problem:
     """The problem with an axis whose windows tile it joined to the channels."""
-    problem = problem_of(input_shape, filter_shape, windows)
+    return _problem_for(tuple(input_shape), tuple(filter_shape), tuple(windows))
+
+
+@functools.lru_cache(maxsize=4096)
+def _problem_for(
+    input_shape: tuple[int, ...], filter_shape: tuple[int, ...], windows: tuple[Window, ...]
+) -> Problem:
+    problem = problem_of(input_shape, filter_shape, list(windows))
     depth, height, last = problem.windows
     tiles = last.stride == last.taps or last.count == 1
     if (

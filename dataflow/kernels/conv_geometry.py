@@ -5,6 +5,7 @@ What the kernels of every device need before they compute.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -66,11 +67,24 @@ def attr_windows(
     explicit_paddings: list[int],
 ) -> list[Window]:
     """The windows of the spatial axes, for channels-last shapes and attributes."""
+    lists = strides, dilations, explicit_paddings
+    return list(_windows(tuple(input_shape), tuple(filter_shape), padding, *map(tuple, lists)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _windows(
+    input_shape: tuple[int, ...],
+    filter_shape: tuple[int, ...],
+    padding: str,
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    explicit_paddings: tuple[int, ...],
+) -> tuple[Window, ...]:
     rank = len(input_shape) - 2
     pairs = list(zip(explicit_paddings[::2], explicit_paddings[1::2], strict=True))
     pairs = pairs or [(0, 0)] * (rank + 2)
     try:
-        return [
+        return tuple(
             window(
                 input_shape[i],
                 filter_shape[i - 1],
@@ -80,7 +94,7 @@ def attr_windows(
                 pairs[i],
             )
             for i in range(1, rank + 1)
-        ]
+        )
     except ValueError as e:
         raise _bad(str(e)) from e
 
