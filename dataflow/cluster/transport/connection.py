@@ -115,10 +115,16 @@ class Connection:
         self._end = 0
         self._outgoing = OutgoingSegments(SHARE_LIMIT_BYTES)
         self._incoming = IncomingSegments()
-        self._poll: Any = None
+        #: Waits for bytes on a local socket: a thread that waits in `recv` there is woken twice, first when
+        #: the peer has read what was sent on the socket, as that makes room.
+        self._poll: Callable[..., list[Any]] | None = None
         if sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             notice_silence(sock)
+        elif hasattr(select, "poll"):
+            poll = select.poll()
+            poll.register(sock, select.POLLIN)
+            self._poll = poll.poll
 
     def fileno(self) -> int:
         """Return the socket's number, for `select.poll`."""
@@ -380,6 +386,10 @@ class Connection:
             return True
         self._start = self._end = 0
         try:
+            if self._poll is not None and not self.closed:
+                seconds = self.patience_seconds
+                if not self._poll(None if seconds is None else max(1, 1000 * seconds)):
+                    return False
             self._end = self.sock.recv_into(self._buffer)
             if not self._end:
                 raise ConnectionResetError("end of file")
@@ -584,6 +594,8 @@ class Connection:
     def _take_in(self, target: memoryview) -> int:
         """Wait for bytes; return how many have arrived."""
         if self.deadline is None:
+            if self._poll is not None and not self.closed:
+                self._poll()
             return self.sock.recv_into(target)
         while True:
             left = self._seconds_left()

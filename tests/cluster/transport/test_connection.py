@@ -3,12 +3,14 @@
 import gc
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from dataflow.cluster.transport import (
     messages,
     registry,
 )
+from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_pool import ConnectionPool, connect
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.messages import Kind
@@ -417,3 +420,52 @@ def test_no_threads_or_sockets_are_left(eventually):
     for connection in connections:
         connection.close()
     eventually(lambda: threading.active_count() <= before)
+
+
+@pytest.fixture
+def local_ends():
+    """A connection over a local socket, and the socket at its other end."""
+    here, there = socket.socketpair(socket.AF_UNIX)
+    connection = Connection(here, "the other end", 1 << 20)
+    yield connection, there
+    connection.close()
+    there.close()
+
+
+def sleeps_of(thread):
+    """How often a thread has gone to sleep, and whether it sleeps."""
+    status = pathlib.Path(f"/proc/self/task/{thread.native_id}/status").read_text()
+    counts = dict(line.split(":\t") for line in status.splitlines())
+    return int(counts["voluntary_ctxt_switches"]), counts["State"].startswith("S")
+
+
+@pytest.mark.threads
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of threads on Linux")
+@pytest.mark.parametrize("waits", [Connection.wait, Connection.receive])
+def test_who_waits_for_an_answer_sleeps_on_when_the_question_is_read(local_ends, waits, eventually):
+    """A thread in `recv` on a local socket is woken by the room that the peer makes there."""
+    connection, there = local_ends
+    thread = threading.Thread(target=waits, args=(connection,))
+    connection.send(Kind.PING, 0, 1)
+    thread.start()
+    eventually(lambda: sleeps_of(thread)[1])
+    before, _ = sleeps_of(thread)
+    assert there.recv(1 << 10)
+    for _ in range(20):
+        time.sleep(0.002)
+        assert sleeps_of(thread) == (before, True)
+    there.sendall(b"".join(messages.encode(Kind.PONG, 0, 1)))
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_patience_ends_on_a_local_socket_and_a_closed_one_is_lost(local_ends):
+    connection, there = local_ends
+    connection.set_patience(0.01)
+    assert not connection.wait()
+    there.sendall(b"x")
+    assert connection.wait()
+    connection._start = connection._end
+    connection.close()
+    with pytest.raises(UnavailableError):
+        connection.wait()
