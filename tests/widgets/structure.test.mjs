@@ -211,3 +211,17 @@ test("assignments that copy one network into another are one, whether a group ru
   const folded = foldAlike(model, visibleGraph(model, { open: new Set() }));
   assert.deepEqual([...folded.keys()], assigns, "and results stay one by one");
 });
+
+test("a literal of a loop has no edge that says it waits; one of a condition has", () => {
+  const model = new GraphModel([
+    ...loopAndCond().nodes,
+    node("while/Less/y", "Const", ["^while/Merge"], { value: "100" }),
+    node("while/limit", "Const", ["^while/Merge"], { value: "3" }),
+    node("big/mul", "Mul", ["big/Merge:0", "big/mul/y:0"]),
+    node("big/mul/y", "Const", ["^big/Switch"], { value: "2" }),
+  ]);
+  const { edges, items } = visibleGraph(model, { open: new Set(model.allScopes()) });
+  const nameOf = (id) => model.nodes[items.find((item) => item.id === id).index].name;
+  const waiting = edges.filter((edge) => edge.control).map((edge) => `${nameOf(edge.from)} > ${nameOf(edge.to)}`);
+  assert.deepEqual(waiting, ["while/Merge > while/limit", "big/Switch > big/mul/y"]);
+});

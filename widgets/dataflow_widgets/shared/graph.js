@@ -310,6 +310,7 @@ export function visibleGraph(model, { open, only = null, folded = null, blocks =
     for (const { from, slot } of model.inputs[to]) {
       if (!holder[from] || holder[from] === holder[to]) continue;
       const control = slot < 0;
+      if (control && isOfLoop(model, to)) continue;
       const key = `${holder[from]}\u0000${holder[to]}\u0000${control}`;
       if (!edges.has(key)) {
         edges.set(key, { id: `e:${edges.size}`, from: holder[from], to: holder[to], control, tensors: new Map() });
@@ -413,6 +414,12 @@ export function isLiteral(model, index) {
   const node = model.nodes[index];
   if (node.op !== "Const" || !node.value) return false;
   return /(^|\/)Const(_\d+)?$/.test(node.name) || model.indexOf.has(parentOf(node.name)) || /\/[xy]$/.test(node.name);
+}
+
+/** Whether an op is a literal of a loop: that it waits for the turn says nothing new, and its edge would draw the loop longer. */
+function isOfLoop(model, index) {
+  if (!isLiteral(model, index)) return false;
+  return model.chainTo(model.scopeOf[index]).map((path) => model.natureOf(path)).filter(Boolean).at(-1) === "loop";
 }
 
 /** What an edge says: a shape where it is new or travels, "scalar" for that of a number; dtypes are told on hover. */
