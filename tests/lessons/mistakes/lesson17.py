@@ -6,11 +6,7 @@ MISTAKES = {
         "def build():\n    with tf.device('/job:worker/task:1'):\n"
         "        return tf.reduce_sum(tf.Variable(tf.ones([3])))",
     ],
-    "ex2": [
-        "loss_and_count = (0.1, 600)",
-        "loss_and_count = 0.1",
-        "loss_and_count = cluster.submit('/job:worker/task:0', work, X_train, y_train, 300, True)",
-    ],
+    "ex2": ["loss_and_count = (0.1, 600)", "loss_and_count = 0.1"],
     "ex3": ["error = 'task 7'", "error = ValueError('task:7')"],
     "ex4": [
         "def squares():\n    with tf.device('/job:worker/task:0'):\n        n = tf.range(1000)\n        return tf.reduce_sum(n * n)",
