@@ -237,7 +237,8 @@ def dense_image_warp(image: TensorLike, flow: Any, name: str = "dense_image_warp
             last = maximum(cast(count, flow.dtype) - 2.0, 0.0)
             corner = minimum(maximum(array.stop_gradient(floor(place)), 0.0), last)
             corners.append(cast(corner, dtypes.int32))
-            shares.append(minimum(maximum(place - corner, 0.0), 1.0)[..., None])
+            share = minimum(maximum(place - corner, 0.0), 1.0)[..., None]
+            shares.append(cast(share, image.dtype))
         (rows, columns), (down, right) = corners, shares
         upper = (1.0 - right) * _read(image, rows, columns) + right * _read(
             image, rows, columns + 1

@@ -13,6 +13,7 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.lookup import initialize_table_from_text_file_op, lookup_table_import_op
+from dataflow.ops.static_value import static_value
 
 
 class TextFileIndex:
@@ -107,7 +108,8 @@ class TextFileInitializer:
                 delimiter=self._delimiter,
                 offset=self._offset,
             )
-        default_graph().add_to_collection(GraphKeys.ASSET_FILEPATHS, filename)
+        if static_value(filename) is not None:  # a file that is fed is none of a SavedModel's
+            default_graph().add_to_collection(GraphKeys.ASSET_FILEPATHS, filename)
         return op
 
 

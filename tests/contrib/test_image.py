@@ -93,6 +93,8 @@ def test_dense_warp(session: Any) -> None:
     rows, columns = np.clip(np.arange(4) - 1, 0, 3), np.clip(np.arange(5) + 2, 0, 4)
     np.testing.assert_allclose(warped, IMAGES[0, rows][:, columns, 0])
     half = session.run(image.dense_image_warp(IMAGES, whole / 4))[0, 1, 1, 0]
+    doubles = IMAGES.astype(np.float64)  # of another dtype than the flow
+    assert session.run(image.dense_image_warp(doubles, whole / 4))[0, 1, 1, 0] == half
     np.testing.assert_allclose(half, 6 - 0.25 * 5 + 0.5, rtol=1e-6)
     flow = tf.constant(whole / 4)
     x = tf.constant(np.random.RandomState(0).rand(2, 4, 5, 1), tf.float32)

@@ -168,3 +168,16 @@ def test_exported_values_have_the_shape_of_the_default() -> None:
     table = tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, [-1, -1])
     keys, values = table.export()
     assert keys.shape.as_list() == [None] and values.shape.as_list() == [None, 2]
+
+
+def test_only_files_that_are_constants_are_assets(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text("a\nb\n")
+    with tf.Graph().as_default():
+        name = tf.placeholder(tf.string, [])
+        table = tf.contrib.lookup.index_table_from_file(name, num_oov_buckets=1)
+        assert tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS) == []
+        with tf.Session() as sess:
+            sess.run(tf.tables_initializer(), {name: str(tmp_path / "words")})
+            assert sess.run(table.lookup(tf.constant(["b", "c"]))).tolist() == [1, 2]
+        tf.contrib.lookup.index_table_from_file(str(tmp_path / "words"))
+        assert len(tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS)) == 1
