@@ -370,3 +370,17 @@ def test_zeros_of_rows_are_put_by_a_vector_of_truths_alone(of_a_vector: bool) ->
     plan, got, wanted = both([y, tf.unique(ids)[0]], feeds)
     assert ("zero_rows" in rules(plan)) == of_a_vector
     np.testing.assert_array_equal(got[0], wanted[0])
+
+
+def test_rows_of_other_numbers_than_zeros_are_put_as_the_graph_says() -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    empty = tf.placeholder(tf.bool, [None])
+    condition = tf.tile(tf.reshape(empty, [-1, 1]), tf.stack([1, tf.shape(x)[1]]))
+    y = tf.exp(tf.where(condition, tf.ones_like(x), x))
+    ids = tf.placeholder(tf.int32, [None])
+    feeds = {x: np.zeros([6, 4], np.float32), ids: np.int32([1, 1])}
+    feeds[empty] = np.eye(3, 2, dtype=bool).reshape(-1)
+    plan, got, wanted = both([y, tf.unique(ids)[0]], feeds)
+    assert "zero_rows" not in rules(plan)
+    np.testing.assert_array_equal(got[0], wanted[0])
+    assert got[0][0, 0] > 2.7

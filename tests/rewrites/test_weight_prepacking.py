@@ -54,6 +54,22 @@ def test_products_in_a_row(either: None, times: int) -> None:
     assert types(plan).count("_PackedProduct") == (8 if times == 4 else 0)
 
 
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("is_variable", [True, False])
+def test_a_value_that_may_have_changed_is_not_packed(is_variable: bool, waits: bool) -> None:
+    x = tf.placeholder(tf.float32, [8, 64])
+    start = np.eye(64, dtype=np.float32)
+    w = tf.get_variable("w", initializer=start, use_resource=True) if is_variable else None
+    given = tf.placeholder(tf.float32, [64, 64])
+    with tf.control_dependencies([tf.tanh(x)] if waits else []):
+        matrix = tf.sqrt(given) if w is None else w.read_value()
+    products = [tf.matmul(x + i, matrix) for i in range(4)]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        plan = rewritten(session, products, [x, given])
+    assert ("_PackedMatrix" in types(plan)) == (not is_variable or not waits)
+
+
 def test_a_variable_that_changes_between_products_is_looked_at_again() -> None:
     x = tf.placeholder(tf.float32, [8, 64])
     w = tf.Variable(np.eye(64, dtype=np.float32))

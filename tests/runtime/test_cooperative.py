@@ -751,3 +751,7 @@ def test_the_event_loop_is_asked_for_a_turn_when_the_next_task_goes_on(
         monkeypatch.setattr(own, "_round", lambda enough, turns=turns: next(turns))
         own._between_cells()
     assert asked == [12.5, 12.5]
+
+
+def test_only_a_page_has_another_sleep() -> None:
+    assert (time.sleep is cooperative.page_sleep) == (sys.platform == "emscripten")

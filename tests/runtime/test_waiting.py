@@ -477,3 +477,13 @@ def test_a_wait_says_whether_it_became_ready_or_the_time_ran_out() -> None:
     assert in_time(lambda: waited(WAIT_SECONDS))
     timer.join(WAIT_SECONDS)
     assert waited(0.0)
+
+
+def test_a_deadline_has_loops_look_at_the_clock_for_as_long_as_it_lasts() -> None:
+    end = waiting.LoopEnd()
+    with waiting.within(WAIT_SECONDS, end):
+        with waiting.within(WAIT_SECONDS, end):
+            assert end.due == 2
+        assert end.due == 1
+        end.end()  # it is not time yet
+    assert end.due == 0
