@@ -29,7 +29,7 @@ class Optional:
         self._tensor = tensor
         self._structure = structure
 
-    def _parts(self) -> tuple[list[Any], Any]:
+    def _composite_parts(self) -> tuple[list[Any], Any]:
         """What passes through a loop or a conditional in its place, and how it is made of that."""
         return [self._tensor], lambda parts: Optional(parts[0], self._structure)
 

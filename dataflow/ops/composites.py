@@ -17,7 +17,7 @@ Rebuild = Callable[[list[Any]], Any]
 def parts_of(value: Any) -> tuple[list[Any], Rebuild] | None:
     """The tensors of a `TensorArray`, `IndexedSlices`, `SparseTensor`, and how to rebuild it.
 
-    Other classes (`RaggedTensor`, `Optional`) have a method ``_parts`` that says so. ``None`` for
+    Other classes (`RaggedTensor`, `Optional`) have a method ``_composite_parts`` that says so. ``None`` for
     anything else.
     """
     if isinstance(value, Tensor):
@@ -33,7 +33,7 @@ def parts_of(value: Any) -> tuple[list[Any], Rebuild] | None:
         made = type(value)
         parts = [value.indices, value.values, value.dense_shape]
         return parts, lambda p: made(indices=p[0], values=p[1], dense_shape=p[2])
-    of_class = getattr(type(value), "_parts", None)
+    of_class = getattr(type(value), "_composite_parts", None)
     return None if not callable(of_class) else of_class(value)
 
 

@@ -376,7 +376,7 @@ class RaggedTensor:
         """The same rows with other values."""
         return RaggedTensor(_values(new_values), self._row_splits)
 
-    def _parts(self) -> tuple[list[Tensor], Any]:
+    def _composite_parts(self) -> tuple[list[Tensor], Any]:
         """What passes through a loop or a conditional in its place, and how it is made of that."""
         return [
             self.flat_values,

@@ -136,6 +136,8 @@ class Saver:
         if graph.executes_eagerly:  # the nodes are in a graph of their own, with eager variables
             graph = Graph()
             self._session = provided("session")(graph=graph)
+            if isinstance(var_list, (list, tuple)):  # TensorFlow lets one be named twice there
+                var_list = list({id(v): v for v in var_list}.values())
         with graph.as_default():
             self.saver_def = build_saver_def(
                 validated_saveables(var_list),

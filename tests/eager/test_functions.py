@@ -35,6 +35,8 @@ def test_signatures_are_dtypes_and_shapes_values_and_objects() -> None:
     assert traces(([one],), ([one],), ([other],)) == 2
     assert traces((np.array([1, 2]),), (np.array([3, 4]),)) == 1
     assert traces(([1, 2],), ((1, 2),), ([1, 2],)) == 2
+    model, cell = tf.keras.Sequential(), tf.nn.rnn_cell.LSTMCell(3)
+    assert traces((model,), (model,), (cell,), (cell,), (tf.keras.Sequential(),)) == 3
     assert traces({"a": c(1)}, {"a": c(2)}, {"a": c(2.0)}) == 2
 
 
