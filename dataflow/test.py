@@ -97,13 +97,22 @@ test_src_dir_path.__test__ = False  # type: ignore[attr-defined]
 
 
 class _Captured:
-    """What was written to a stream, once the block is left."""
+    """What was written to a stream since the block was entered."""
 
-    text = ""
+    def __init__(self, stream: Any, file: Any) -> None:
+        self._stream, self._file, self._text = stream, file, ""
 
     def contents(self) -> str:
-        """The text."""
-        return self.text
+        """The text, in the block up to now."""
+        if not self._file.closed:
+            self._stream.flush()
+            end = (
+                self._file.tell()
+            )  # where the stream, which has the same place in the file, writes on
+            self._file.seek(0)
+            self._text = self._file.read().decode()
+            self._file.seek(end)
+        return self._text
 
 
 class _CheckedThread:
@@ -474,15 +483,13 @@ class TestCase(UnitAsserts):
         kept = os.dup(number)
         with tempfile.TemporaryFile() as file:
             os.dup2(file.fileno(), number)
-            captured = _Captured()
+            captured = _Captured(stream, file)
             try:
                 yield captured
             finally:
-                stream.flush()
+                captured.contents()
                 os.dup2(kept, number)
                 os.close(kept)
-                file.seek(0)
-                captured.text = file.read().decode()
 
     def create_tempdir(self, name: str | None = None, cleanup: Any = None) -> TempDir:
         """A new folder for this test: ``.full_path`` is its path. It goes with all of the process's."""

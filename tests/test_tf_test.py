@@ -295,7 +295,9 @@ def test_checked_threads() -> None:
 def test_what_is_written_to_a_stream(case: Any, tmp_path: Path) -> None:
     with (tmp_path / "log").open("w") as stream:
         with case.captureWritesToStream(stream) as captured:
-            stream.write("inside")
+            stream.write("in")
+            assert captured.contents() == "in"
+            stream.write("side")
         stream.write("outside")
     assert captured.contents() == "inside"
     assert (tmp_path / "log").read_text() == "outside"

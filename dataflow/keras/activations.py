@@ -9,6 +9,7 @@ from dataflow.keras import backend as K
 from dataflow.layers.base import Layer
 from dataflow.layers.serialization import custom_object_scope, deserialize as _of_config, lookup
 from dataflow.ops import activation, elementary
+from dataflow.ops.seeds import counted_as
 
 __all__ = ["deserialize", "elu", "exponential", "get", "hard_sigmoid", "linear", "relu", "selu"]
 __all__ += ["serialize", "sigmoid", "softmax", "softplus", "softsign", "swish", "tanh"]
@@ -37,7 +38,8 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
 
 def selu(x: Any) -> Any:
     """Scaled elu (Klambauer et al. 2017)."""
-    return activation.selu(x)
+    with counted_as(8):  # TensorFlow's Keras makes it of elu, products and a selection
+        return activation.selu(x)
 
 
 def relu(x: Any, alpha: float = 0.0, max_value: Any = None, threshold: float = 0) -> Any:

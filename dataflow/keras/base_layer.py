@@ -19,13 +19,13 @@ from dataflow.graph.graph import Graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
 from dataflow.keras.backend_settings import op_seed
-from dataflow.keras.call_nodes import Node, tag, tag_of
+from dataflow.keras.call_nodes import Node, mask_of, tag, tag_of
 from dataflow.keras.initializers import orthogonal_of_numpy
 from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.keras.package_shapes import is_ours, plain_shape
 from dataflow.layers import base
 from dataflow.layers.eager_losses import Penalty, forget_losses, losses_here, note_loss
-from dataflow.layers.layer_calls import Number, arguments_of
+from dataflow.layers.layer_calls import Number, arguments_of, by_name
 from dataflow.ops import array
 from dataflow.ops.initializers import Orthogonal
 from dataflow.ops.math import cast
@@ -152,7 +152,7 @@ class Layer(LayerTree, base.Layer):
 
     def share_penalties(self, layer: Layer) -> None:
         """Has the losses of this layer be those on the weights of ``layer``."""
-        on_weights = {id(loss) for loss in layer.get_losses_for(None)}
+        on_weights = {id(loss) for loss in layer._among(layer.losses, None)}
         self._losses = [loss for loss in layer._losses if id(loss) in on_weights]
         self._penalties = layer._penalties
 
@@ -229,14 +229,16 @@ class Layer(LayerTree, base.Layer):
 
             complete_history(flat)
         self._drop_training(kwargs)
-        given = dict(kwargs)
-        given_masks = [tag_of(t, "mask") for t in flat]
+        given = {**by_name(self.call, args), **kwargs}
+        given_masks = [mask_of(t) for t in flat]
         mask: Any = None
         if any(m is not None for m in given_masks):
             mask = given_masks if isinstance(inputs, (list, tuple)) else given_masks[0]
-        self._fill_in(mask, kwargs)
         with graph.name_scope(self._layer_name), K.in_call(graph):
             self._make_sure_of_weights(inputs)
+            self._fill_in(
+                mask, given, kwargs
+            )  # after the weights, whose seeds count the nodes before them
             outputs = converted_if_needed(self.call)(inputs, *args, **kwargs)
             if self.activity_regularizer is not None:
                 for output in nest.flatten(outputs):
@@ -244,7 +246,7 @@ class Layer(LayerTree, base.Layer):
                     self.add_loss(self.activity_regularizer(output) / examples, inputs)
         outputs = self._distinct(flat, outputs)
         if self.supports_masking or not getattr(type(self).compute_mask, "is_default", False):
-            mask = self.compute_mask(inputs, kwargs.get("mask", mask))
+            mask = self.compute_mask(inputs, given.get("mask", kwargs.get("mask", mask)))
         else:
             mask = None
         if mask is not None:
@@ -271,8 +273,9 @@ class Layer(LayerTree, base.Layer):
 
         return nest.map_structure(own, outputs)
 
-    def _fill_in(self, mask: Any, kwargs: dict[str, Any]) -> None:
-        accepted = self._call_arguments()
+    def _fill_in(self, mask: Any, given: dict[str, Any], kwargs: dict[str, Any]) -> None:
+        """Adds the learning phase and the mask to ``kwargs``, where the call was not ``given`` them."""
+        accepted = self._call_arguments() - (given.keys() - kwargs.keys())
         if "training" in accepted and kwargs.get("training") is None and self._needs_phase():
             kwargs["training"] = K.learning_phase()
         if mask is not None and "mask" in accepted and kwargs.get("mask") is None:
@@ -296,8 +299,9 @@ class Layer(LayerTree, base.Layer):
             shapes = nest.map_structure(
                 lambda t: plain_shape(t.shape) if plain else t.shape, inputs
             )
-            with default_graph().control_dependencies(None), outside_symbolic_graph():
-                self.build(shapes)
+            if not getattr(type(self).build, "is_default", False):
+                with default_graph().control_dependencies(None), outside_symbolic_graph():
+                    self.build(shapes)
             self.built = True
             if self._initial_weights is not None:
                 self.set_weights(self._initial_weights)
@@ -416,6 +420,12 @@ class Layer(LayerTree, base.Layer):
         """What `add_metric` was given here and in the layers within: (metric, its value)."""
         nested = (x.metric_values() for x in self.sublayers() if isinstance(x, Layer))
         return [*self._added_metrics, *(pair for pairs in nested for pair in pairs)]
+
+    def get_losses_for(self, inputs: Any) -> list[Any]:
+        """The losses that are computed from ``inputs``; with None, those that were added without ``inputs``."""
+        if inputs is None:
+            return [loss for loss in self.losses if not tag_of(loss, "inputs")]
+        return super().get_losses_for(inputs)
 
     # ---- masks, scopes, shapes ------------------------------------------------------------
 

@@ -23,12 +23,20 @@ def tag(tensor: Any, key: str, value: Any) -> None:
     if tensor.extras is None:
         tensor.extras = {}
     tensor.extras[key] = value
+    if key == "mask" and isinstance(tensor, Tensor):  # layers of programs read it there
+        vars(tensor)["_keras_mask"] = value
 
 
 def tag_of(tensor: Any, key: str) -> Any:
     """What `tag` attached, or ``None``."""
     extras = getattr(tensor, "extras", None)
     return None if extras is None else extras.get(key)
+
+
+def mask_of(tensor: Any) -> Any:
+    """The mask of a tensor, which a program may have set itself as ``_keras_mask``; None without one."""
+    found = tag_of(tensor, "mask")
+    return getattr(tensor, "_keras_mask", None) if found is None else found
 
 
 def _sizes(tensor: Any) -> tuple[int | None, ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import warnings
 from typing import Any
 
@@ -50,7 +51,11 @@ class _Monitor(Callback):
     def __init__(self, monitor: str, mode: str, min_delta: float = 0.0) -> None:
         super().__init__()
         if mode not in ("auto", "min", "max"):
-            raise ValueError(f"mode must be auto, min or max, got {mode!r}.")
+            warnings.warn(
+                f"{type(self).__name__} mode {mode!r} is unknown (there are auto, min, max): taken as auto.",
+                stacklevel=3,
+            )
+            mode = "auto"
         self.monitor = monitor
         is_max = mode == "max" or (mode == "auto" and ("acc" in monitor or monitor.endswith("auc")))
         self._sign = 1.0 if is_max else -1.0
@@ -150,7 +155,7 @@ class ModelCheckpoint(_Monitor):
         super().__init__(monitor, mode)
         if save_freq != "epoch" and not isinstance(save_freq, int):
             raise ValueError(
-                f"ModelCheckpoint: save_freq is 'epoch' or a number of examples, got {save_freq!r}."
+                f"Unrecognized save_freq: {save_freq!r}. It is 'epoch' or a number of examples."
             )
         self.save_freq = save_freq
         self.load_weights_on_restart = load_weights_on_restart
@@ -163,8 +168,23 @@ class ModelCheckpoint(_Monitor):
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._epoch = 0
-        if self.load_weights_on_restart and os.path.exists(self.filepath):
-            self.model.load_weights(self.filepath)
+        if self.load_weights_on_restart:
+            found = self._get_most_recently_modified_file_matching_pattern(self.filepath)
+            if found is not None:
+                self.model.load_weights(found)
+
+    def _get_most_recently_modified_file_matching_pattern(self, pattern: str) -> str | None:
+        """The newest file that a path with ``{epoch:02d}`` and the like stands for; None where there is none.
+
+        Of files of one moment it is the last by name.
+        """
+        folder, base = os.path.split(pattern)
+        if not os.path.isdir(folder or "."):
+            return None
+        wanted = re.compile(".*".join(map(re.escape, re.split(r"{.*?}", base))))
+        found = [n for n in os.listdir(folder or ".") if wanted.fullmatch(n)]
+        paths = [os.path.join(folder, name) for name in found]
+        return max(paths, key=lambda path: (os.path.getmtime(path), path), default=None)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._epoch = epoch
@@ -245,7 +265,7 @@ class ReduceLROnPlateau(_Monitor):
     ) -> None:
         if factor >= 1.0:
             raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0.")
-        super().__init__(monitor, mode, min_delta)
+        super().__init__(monitor, mode, kwargs.get("epsilon", min_delta))  # its name in older Keras
         self.factor, self.patience, self.verbose = factor, patience, verbose
         self.cooldown, self.min_lr = cooldown, min_lr
         self.wait = self.cooldown_counter = 0

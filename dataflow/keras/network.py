@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph import nest
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer
@@ -58,19 +59,46 @@ class Model(Training, Layer):
 
     not_parts = Layer.not_parts | Training.not_parts | {"_layers", "_network_nodes"}
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, (Layer, list, tuple, dict)) and "_layers" not in self.__dict__:
+            if name != "_layers" and any(isinstance(part, Layer) for part in nest.flatten(value)):
+                raise RuntimeError(
+                    f"{type(self).__name__}.{name} is set before the model is one: you forgot to call "
+                    f"super({type(self).__name__}, self).__init__(). Always start __init__ with this line."
+                )
+        super().__setattr__(name, value)
+
     def sublayers(self) -> list[Any]:
         """The layers of the network, then those that attributes hold."""
         return distinct([*self._layers, *super().sublayers()])
+
+    #: The checkpoint that `load_weights` was given before there were weights.
+    _awaited_checkpoint: str | None = None
+
+    def _load_awaited(self) -> None:
+        prefix, self._awaited_checkpoint = self._awaited_checkpoint, None
+        if prefix is not None:
+            self.load_weights(prefix)
 
     # ---- structure ------------------------------------------------------------------------
 
     def _set_network(self, inputs: Any, outputs: Any) -> None:
         flat_inputs, flat_outputs = nest.flatten(inputs), nest.flatten(outputs)
+        unknown = [t for t in flat_outputs if not hasattr(t, "graph")]
+        if unknown:
+            raise ValueError(
+                f"Output tensors to a Model must be tensors that layers returned. Got {unknown[0]!r}."
+            )
         for tensor in flat_inputs:
             if tag_of(tensor, "history") is None:
                 raise ValueError(
                     f"Input tensors to a Model must come from `tf.keras.Input`. Got {tensor}."
                 )
+        if len({id(tensor) for tensor in flat_inputs}) < len(flat_inputs):
+            raise ValueError(
+                "The list of inputs passed to the model is redundant. All inputs should only appear once. "
+                f"Found: {inputs}"
+            )
         if isinstance(inputs, list) and len(flat_inputs) == 1:
             inputs = inputs[0]  # a list of one is not a list
         if isinstance(outputs, list) and len(flat_outputs) == 1:
@@ -233,8 +261,19 @@ class Model(Training, Layer):
         self._inputs_structure, self._outputs_structure = inputs, outputs
 
     def build(self, input_shape: Any = None) -> None:
-        """Makes nothing of its own: the layers' weights are made when they are called."""
+        """Makes the weights of a class of your own, for inputs of a shape or of a list of shapes, with the batch.
+
+        Raises `ValueError` for what is no shape, and where ``call`` needs more than the inputs.
+        """
+        if not self._is_network() and not self.inputs and not K.is_in_call(default_graph()):
+            from dataflow.keras.shape_builds import build_from_shapes
+
+            build_from_shapes(self, input_shape)
+            self.built = True
+            self._load_awaited()
         self.built = True
+
+    build.is_default = True  # type: ignore[attr-defined]  # a call makes the weights itself
 
     @property
     def network_nodes(self) -> list[Node]:
@@ -334,7 +373,7 @@ class Model(Training, Layer):
             name = node.layer.name
             for i, tensor in enumerate(nest.flatten(node.outputs)):
                 numbers[id(tensor)] = [name, len(calls[name]) + _first_call(node.layer), i]
-            kwargs = serialize(node.kwargs)
+            kwargs = serialize(nest.map_structure(lambda t: _described(t, numbers), node.kwargs))
             calls[name].append([[*numbers[id(t)], kwargs] for t in nest.flatten(node.inputs)])
         return {
             "name": self.name,
@@ -371,11 +410,12 @@ class Model(Training, Layer):
             later = []
             for name, number, node in waiting:
                 keys = [tuple(entry[:3]) for entry in node]
-                if any(key not in tensors for key in keys):
+                kwargs = node[0][3] if len(node[0]) > 3 else {}
+                if any(key not in tensors for key in [*keys, *_keys_in(kwargs, layers)]):
                     later.append((name, number, node))
                     continue
                 arguments = [tensors[key] for key in keys]
-                kwargs = node[0][3] if len(node[0]) > 3 else {}
+                kwargs = _with_tensors(kwargs, tensors)
                 results = layers[name](arguments if len(arguments) > 1 else arguments[0], **kwargs)
                 for i, tensor in enumerate(nest.flatten(results)):
                     tensors[(name, number + _first_call(layers[name]), i)] = tensor
@@ -396,7 +436,7 @@ class Model(Training, Layer):
         """The architecture as JSON: see `tf.keras.models.model_from_json`."""
         return json.dumps(
             {"class_name": type(self).__name__, "config": self.get_config(), "backend": "dataflow"},
-            **kwargs,
+            **{"default": serialize, **kwargs},
         )
 
     def to_yaml(self, **kwargs: Any) -> str:
@@ -461,6 +501,38 @@ class Model(Training, Layer):
 def _first_call(layer: Layer) -> int:
     """The number of a layer's first call: in a model inside a model, 0 is its own input."""
     return int(isinstance(layer, Model) and bool(layer.inputs))
+
+
+def _described(value: Any, numbers: dict[int, list[Any]]) -> Any:
+    """A tensor among the arguments of a call: by layer, call and output, or by its values if it is of no layer."""
+    if id(value) in numbers:
+        return numbers[id(value)]
+    return K.get_value(value) if isinstance(value, Tensor) else value
+
+
+def _is_key(value: Any) -> bool:
+    is_three = isinstance(value, (list, tuple)) and len(value) == 3
+    return is_three and isinstance(value[0], str) and all(type(n) is int for n in value[1:])
+
+
+def _keys_in(arguments: Any, layers: Any) -> list[tuple[Any, ...]]:
+    """The tensors of layers that `_described` wrote into the arguments of a call."""
+    if _is_key(arguments):
+        return [tuple(arguments)] if arguments[0] in layers else []
+    parts = arguments.values() if isinstance(arguments, dict) else arguments
+    several = isinstance(arguments, (dict, list, tuple))
+    return [key for part in parts for key in _keys_in(part, layers)] if several else []
+
+
+def _with_tensors(arguments: Any, tensors: dict[tuple[Any, ...], Any]) -> Any:
+    """The arguments of a call, with the tensors that `_keys_in` finds."""
+    if _is_key(arguments) and tuple(arguments) in tensors:
+        return tensors[tuple(arguments)]
+    if isinstance(arguments, dict):
+        return {name: _with_tensors(part, tensors) for name, part in arguments.items()}
+    if isinstance(arguments, (list, tuple)):
+        return type(arguments)(_with_tensors(part, tensors) for part in arguments)
+    return arguments
 
 
 def _as_lists(ends: Any) -> list[Any]:

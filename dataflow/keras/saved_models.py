@@ -50,14 +50,12 @@ def is_checkpoint(path: str) -> bool:
 def load_checkpoint(model: Model, prefix: Any) -> Any:
     """Reads what `save_checkpoint` or TensorFlow wrote; the status of the restore.
 
-    Raises `AssertionError` where the checkpoint does not have all weights of the model,
-    `ValueError` where their shapes differ.
+    A model without weights yet reads it when it has them: None is then the status. Raises `AssertionError`
+    where the checkpoint does not have all weights of the model, `ValueError` where their shapes differ.
     """
     if not model.weights:
-        raise ValueError(
-            "load_weights: the model has no weights yet; give its first layer input_shape=..., or "
-            "call it on data first."
-        )
+        model._awaited_checkpoint = os.fspath(prefix)
+        return None
     with model._graph.as_default():
         if model._trained is not None:
             model._make_train_operations()  # so that there are slots to restore

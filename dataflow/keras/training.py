@@ -123,6 +123,8 @@ class Training(Compiling):
         if not self.inputs and x is not None:
             from dataflow.keras.layers.core import Input
 
+            if "training" in self._call_arguments() and not K.is_package_keras():  # type: ignore[attr-defined]
+                K.learning_phase()  # made first, as TensorFlow does: seeds of weights count nodes
             if isinstance(x, dict):
                 self._build_from_inputs({k: _input_of(k, v) for k, v in x.items()})  # type: ignore[attr-defined]
                 return self._ready(None)
@@ -133,6 +135,7 @@ class Training(Compiling):
                 Input(shape=a.shape[1:], dtype=k) for a, k in zip(arrays, kinds, strict=True)
             ]
             self._build_from_inputs(tensors if len(tensors) > 1 else tensors[0])  # type: ignore[attr-defined]
+            self._load_awaited()  # type: ignore[attr-defined]
         if self.optimizer is not None and self._trained is None:
             self._make_training()
 
@@ -314,7 +317,8 @@ class Training(Compiling):
                 every.on_epoch_begin(epoch)
                 self._reset_metrics()
                 stream = given.epoch(of_source, steps_per_epoch, random if shuffle else None)
-                logs = self._run("train", stream, every)
+                logs = self._run("train", stream, every, may_be_empty=epoch > initial_epoch)
+                self.stop_training |= given.has_ended
                 if has_validation and data.is_due(epoch + 1, validation_freq):
                     found = self._validate(given, validation_data, validation_steps, every)
                     logs.update({f"val_{k}": v for k, v in found.items()})
@@ -422,7 +426,9 @@ class Training(Compiling):
         for metric in self._metric_objects if wanted else []:
             metric.reset_states()
 
-    def _run(self, kind: str, stream: Any, every: Any, reset: bool = False) -> Logs:
+    def _run(
+        self, kind: str, stream: Any, every: Any, reset: bool = False, may_be_empty: bool = False
+    ) -> Logs:
         """Mean losses over the batches' examples, and what the metrics have counted."""
         if reset:
             self._reset_metrics()
@@ -442,6 +448,8 @@ class Training(Compiling):
                 every.on_batch_end(number, Logs(pairs) | {"batch": number, "size": size})
                 if kind == "train" and self.stop_training:
                     break
+        if sums is None and may_be_empty:
+            return Logs()
         if sums is None:
             raise ValueError("There was no batch: the data is empty (or its iterator has ended).")
         means = [LogValue(mean) for mean in sums / count]

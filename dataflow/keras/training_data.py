@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -205,6 +206,9 @@ def is_generator(value: Any) -> bool:
 class DatasetBatches:
     """The batches of a `tf.data` dataset, as arrays; started anew for each epoch without steps."""
 
+    #: Whether the data ended before the steps did, which ends the training.
+    has_ended = False
+
     def __init__(self, dataset: Any, session: BaseSession) -> None:
         self._session = session
         if hasattr(dataset, "get_next"):
@@ -232,17 +236,26 @@ class DatasetBatches:
                 element = self._session.run(self._next)
             except OutOfRangeError:
                 if steps is not None:
-                    raise ValueError(
-                        f"The dataset ended after {count} of {steps} steps; call .repeat() on it, "
-                        "or leave steps_per_epoch out."
-                    ) from None
+                    self.has_ended = True
+                    _warn_of_end("dataset", count, steps)
                 return
             yield element
             count += 1
 
 
+def _warn_of_end(what: str, count: int, steps: int) -> None:
+    warnings.warn(
+        f"Your {what} ran out of data after {count} of {steps} steps; interrupting training. Make sure that it "
+        "can generate at least `steps_per_epoch * epochs` batches: call .repeat() on a dataset, or leave "
+        "steps_per_epoch out.",
+        stacklevel=3,
+    )
+
+
 class GeneratorBatches:
     """The batches of a generator or a `Sequence`."""
+
+    has_ended = False
 
     def __init__(self, source: Any) -> None:
         self._source = source
@@ -260,7 +273,9 @@ class GeneratorBatches:
             try:
                 yield next(self._source)
             except StopIteration:
-                raise ValueError(f"The generator ended after {i} of {steps} steps.") from None
+                self.has_ended = True
+                _warn_of_end("generator", i, steps)
+                return
 
 
 @dataclass
@@ -283,6 +298,11 @@ class Examples:
             raise ValueError("validation_split needs arrays; give validation_data.")
         if self.arrays is not None:
             self.arrays, self.held = split_off(self.arrays, part)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the source ended before the steps of an epoch did."""
+        return self.source is not None and self.source.has_ended
 
     @property
     def steps(self) -> int | None:

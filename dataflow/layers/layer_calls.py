@@ -38,6 +38,15 @@ def arguments_of(method: Callable[..., Any]) -> tuple[Set[str], bool]:
     return found
 
 
+def by_name(method: Callable[..., Any], given: Sequence[Any]) -> dict[str, Any]:
+    """The arguments after the first one, as a call has them by position, by their names in ``method``."""
+    if not given:
+        return {}
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    named = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return dict(zip(named, given, strict=False))
+
+
 class LayerCalls:
     """A layer's side that remembers its calls. ``name``, ``losses`` and ``updates`` are the layer's."""
 

@@ -207,7 +207,7 @@ python.feature_column.{feature_column feature_column_v2 feature_column_lib} : fe
 python.feature_column.{sequence_feature_column dense_features utils} : feature_column python.feature_columns
 python.feature_column.serialization : feature_column.serialization
 python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
-python.eager.backprop : functions.traced tf
+python.eager.backprop : functions.traced python.gradient_functions tf
 python.eager.{function def_function} : contrib.eager functions.traced
 python.eager.wrap_function : functions.wrapped
 python.ops.{map_fn sort_ops stateless_random_ops bincount_ops} : tf random

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 
 import numpy as np
@@ -202,3 +203,49 @@ def test_callbacks_see_numpys_numbers_which_print_as_pythons(model):
         assert isinstance(value, np.float64)
         assert value[()] == value.item() == float(value)
         assert repr([value]) == f"[{float(value)!r}]"
+
+
+@pytest.mark.parametrize("kind", ["EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau"])
+def test_an_unknown_mode_is_taken_as_auto(kind):
+    arguments = ["file"] if kind == "ModelCheckpoint" else []
+    with pytest.warns(UserWarning, match="mode 'best' is unknown"):
+        callback = getattr(tf.keras.callbacks, kind)(*arguments, mode="best")
+    assert callback.mode == "auto"
+
+
+def test_the_older_name_of_min_delta():
+    assert tf.keras.callbacks.ReduceLROnPlateau(epsilon=1e-13).min_delta == 1e-13
+
+
+def test_a_restart_takes_the_newest_file_of_the_pattern(model, tmp_path):
+    pattern = str(tmp_path / "weights.{epoch:02d}.h5")
+    x, y = np.ones((8, 1)), np.ones((8, 1))
+    Checkpoint = tf.keras.callbacks.ModelCheckpoint
+    model.fit(x, y, epochs=2, verbose=0, callbacks=[Checkpoint(pattern, save_weights_only=True)])
+    kept = model.get_weights()
+    for number, path in enumerate(sorted(tmp_path.iterdir())):
+        os.utime(path, (number, number))
+    (tmp_path / "other.h5").write_text("no weights")
+    model.fit(x, y, epochs=1, verbose=0)
+    again = Checkpoint(pattern, save_weights_only=True, load_weights_on_restart=True)
+    again.set_model(model)
+    again.on_train_begin()
+    for one, other in zip(model.get_weights(), kept, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_data_that_ends_too_soon_ends_the_training(model):
+    x, y = np.ones((20, 1), np.float32), np.ones((20, 1), np.float32)
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(2)
+    with pytest.warns(UserWarning, match=r"dataset ran out of data after 4 of 6 steps"):
+        history = model.fit(dataset, epochs=5, steps_per_epoch=6, verbose=0)
+    assert history.epoch == [0, 1] and len(history.history["loss"]) == 2
+    pairs = ((x[:2], y[:2]) for _ in range(10))
+    with pytest.warns(UserWarning, match=r"generator ran out of data after 0 of 5 steps"):
+        history = model.fit_generator(pairs, epochs=5, steps_per_epoch=5, verbose=0)
+    assert history.epoch == [0, 1, 2] and len(history.history["loss"]) == 2
+    with (
+        pytest.warns(UserWarning, match="ran out of data"),
+        pytest.raises(ValueError, match="There was no batch"),
+    ):
+        model.fit(iter(()), steps_per_epoch=2, verbose=0)

@@ -106,3 +106,69 @@ def test_penalties_are_counted_where_tensorflow_makes_them() -> None:
             drawn = [op for op in graph.get_operations() if op.type == "RandomUniform"]
             found.append([op.get_attr("seed2") for op in drawn])
     assert found == [[4, 24], [4, 27]]
+
+
+def seeds(make: Callable[[], list[Any]], x: Any) -> list[int]:
+    """The op seeds of the first weights and of what is drawn, of a model that waits for data."""
+    tf.reset_default_graph()  # and with it the learning phase that clear_session made
+    tf.set_random_seed(42)
+    np.random.seed(0)
+    model = keras.Sequential(make())
+    model.compile("adam", "sparse_categorical_crossentropy")
+    model.fit(x, np.arange(len(x)) % 3, batch_size=4, verbose=0)
+    drawn = [op for op in tf.get_default_graph().get_operations() if "seed2" in op.attrs]
+    return [op.attrs["seed2"] for op in drawn]
+
+
+def last() -> Any:
+    return layers.Dense(3, activation="softmax")
+
+
+#: What 1.15.5 has; the seeds within a layer's dropout are NumPy's, and stand in the order of its draws.
+SEEDS = {
+    "deferred": (
+        lambda: [layers.Dense(5, activation="relu"), layers.Dropout(0.5), last()],
+        2,
+        [6, 33, 51],
+    ),
+    "deferred, flat": (
+        lambda: [layers.Flatten(), layers.Dense(5, activation="relu"), last()],
+        3,
+        [14, 35],
+    ),
+    "lstm, dropout": (
+        lambda: [layers.LSTM(5, dropout=0.2, input_shape=(6, 4)), last()],
+        3,
+        [4, 15, 393],
+    ),
+    "lstm, both": (
+        lambda: [layers.LSTM(5, dropout=0.2, recurrent_dropout=0.2, input_shape=(6, 4)), last()],
+        3,
+        [4, 15, 500],
+    ),
+    "gru, dropout": (
+        lambda: [layers.GRU(5, dropout=0.2, input_shape=(6, 4)), last()],
+        3,
+        [4, 15, 361],
+    ),
+    "selu": (
+        lambda: [
+            layers.Dense(5, activation="selu", input_shape=(4,)),
+            layers.AlphaDropout(0.2),
+            last(),
+        ],
+        2,
+        [4, 62],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SEEDS)
+def test_seeds_of_weights_are_tensorflows(case: str) -> None:
+    make, rank, expected = SEEDS[case]
+    found = [
+        seed
+        for seed in seeds(make, np.ones((8, 6, 4) if rank == 3 else (8, 4), np.float32))
+        if seed < 1000
+    ]
+    assert found == expected

@@ -176,8 +176,7 @@ class _Shifted(layers.Layer):
     state_size = 2
 
     def build(self, input_shape):
-        shape, constant = input_shape  # of the inputs, and of the constant
-        assert (shape[-1], constant[-1]) == (2, 2)
+        assert input_shape.as_list() == [None, 2]  # without that of the constant
         self.built = True
 
     def call(self, inputs, states, constants):

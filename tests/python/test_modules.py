@@ -105,10 +105,15 @@ def test_dependencies_of_a_number() -> None:
 
 def test_functions_under_the_names_of_their_modules(capfd: pytest.CaptureFixture[str]) -> None:
     from dataflow.python.eager import backprop
+    from dataflow.python.framework import ops
     from dataflow.python.ops import critical_section_ops, logging_ops
     from dataflow.python.ops.linalg import linalg_impl
 
     assert backprop.GradientTape is tf.GradientTape
+    assert backprop.implicit_grad is tf.contrib.eager.implicit_gradients
+    assert backprop.gradients_function is tf.contrib.eager.gradients_function
+    with tf.name_scope("outer"):
+        assert ops.get_name_scope() == "outer"
     assert critical_section_ops.CriticalSection is tf.CriticalSection
     sparse = tf.SparseTensor([[0, 1]], [5], [2, 2])
     with tf.Session() as session:

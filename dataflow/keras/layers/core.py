@@ -101,6 +101,8 @@ def Input(
 ) -> Tensor:
     """The tensor that a functional model begins with; ``shape`` is without the batch."""
     batch_shape = kwargs.pop("batch_shape", None)
+    if shape is not None and batch_shape is not None:
+        raise ValueError("Only provide the `shape` OR `batch_shape` argument to Input, not both.")
     if kwargs:
         raise ValueError(f"Input: unrecognized keyword arguments: {sorted(kwargs)}")
     if shape is None and batch_shape is None and tensor is None:

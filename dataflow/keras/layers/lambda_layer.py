@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.graph import nest
 from dataflow.keras import function_code
 from dataflow.keras.base_layer import Layer
 from dataflow.layers.serialization import serialize
@@ -82,13 +81,15 @@ class Lambda(Layer):
             return super().compute_output_shape(input_shape)
         if callable(wanted):
             made = wanted(_as_tuples(input_shape))
-            return (
-                nest.map_structure(TensorShape, made)
-                if isinstance(made, list)
-                else TensorShape(made)
-            )
+            if isinstance(made, list):
+                return (
+                    [TensorShape(one) for one in made] if _holds_shapes(made) else TensorShape(made)
+                )
+            return TensorShape(made)
         first = input_shape[0] if isinstance(input_shape, list) else input_shape
         batch = first if isinstance(first, int) or first is None else TensorShape(first)[0]
+        if _holds_shapes(wanted):  # one for each output
+            return [TensorShape([batch, *one]) for one in wanted]
         return TensorShape([batch, *wanted])
 
     def _copy(self) -> Any:
@@ -139,6 +140,12 @@ class Lambda(Layer):
             if isinstance(value, dict) and value.get("type") == "ndarray":  # Keras's own files
                 arguments[key] = np.array(value["value"])
         return super().from_config({**config, "arguments": arguments})
+
+
+def _holds_shapes(shape: Any) -> bool:
+    return isinstance(shape, list) and any(
+        isinstance(one, (tuple, list, TensorShape)) for one in shape
+    )
 
 
 def _as_tuples(shape: Any) -> Any:

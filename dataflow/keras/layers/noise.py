@@ -79,6 +79,7 @@ class AlphaDropout(_Noise):
         drawn = random.random_uniform(shape, 0.0, 1.0, dtype, backend_seed(self.seed))
         kept = cast(greater_equal(drawn, self.rate), dtype)
         limit = -_SCALE * _ALPHA
+        count_left_out(1)  # a node in TensorFlow
         scale = ((1 - self.rate) * (1 + self.rate * limit**2)) ** -0.5
         return scale * (inputs * kept + limit * (1 - kept)) - scale * limit * self.rate
 

@@ -11,7 +11,7 @@ from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.core import weight_settings
 from dataflow.keras.layers.recurrent_counts import Call, call_of, num_call_nodes
-from dataflow.keras.layers.recurrent_states import LastingStates
+from dataflow.keras.layers.recurrent_states import LastingStates, as_booleans
 from dataflow.keras.layers.recurrent_steps import (
     GRUStep,
     LSTMStep,
@@ -159,7 +159,7 @@ class _Recurrent(LastingStates, RecurrentWeights):
                     f"Layer {self.name} has {self.num_states} states, got {len(states)} in "
                     "initial_state."
                 )
-        mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        mask = as_booleans(mask[0] if isinstance(mask, (list, tuple)) else mask)
         with counted_as(self._num_nodes(call_of(self, inputs, mask, training, states is not None))):
             result, last = self._run(inputs, mask, training, states)
         return [result, *last] if self.return_state else result

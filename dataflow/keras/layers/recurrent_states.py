@@ -6,10 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from dataflow import dtypes
 from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer
+from dataflow.ops.math import cast
 from dataflow.ops.state import assign
+
+
+def as_booleans(mask: Any) -> Any:
+    """A mask as recurrent layers take it: one of numbers holds where they are not 0. None without one."""
+    return (
+        mask if mask is None or mask.dtype.base_dtype is dtypes.bool_ else cast(mask, dtypes.bool_)
+    )
 
 
 class LastingStates(Layer):

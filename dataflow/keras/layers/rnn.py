@@ -18,7 +18,7 @@ from dataflow.keras.layers.recurrent_cells import (
     zeros_of,
 )
 from dataflow.keras.layers.recurrent_counts import call_of, num_call_nodes
-from dataflow.keras.layers.recurrent_states import LastingStates
+from dataflow.keras.layers.recurrent_states import LastingStates, as_booleans
 from dataflow.keras.layers.recurrent_steps import CELLS
 from dataflow.ops import array
 from dataflow.ops.seeds import counted_as
@@ -105,6 +105,8 @@ class RNN(LastingStates, LayerOfLayers):
         shape = TensorShape(input_shape)
         batch, depth = (shape[1], shape[2:]) if self.time_major else (shape[0], shape[2:])
         step = TensorShape([batch]).concatenate(depth)
+        if not self.as_package_keras:  # only the package tells a cell of its constants
+            constants = []
         build_cell(self.cell, [step, *constants] if constants else step)
         sizes = nest.flatten(self.cell.state_size)
         self._make_states(batch.value, [TensorShape(size).as_list() for size in sizes])
@@ -181,7 +183,7 @@ class RNN(LastingStates, LayerOfLayers):
     ) -> Any:
         """The sequence; a subclass may hand states and constants over apart from ``inputs``."""
         inputs, states, constants = self._apart(inputs, initial_state, constants)
-        mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        mask = as_booleans(mask[0] if isinstance(mask, (list, tuple)) else mask)
         num_nodes = self._num_nodes(inputs, mask, training, bool(states), constants)
         with contextlib.nullcontext() if num_nodes is None else counted_as(num_nodes):
             return self._run(inputs, mask, training, states, constants)

@@ -13,6 +13,7 @@ from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.containers import LayerOfLayers
 from dataflow.layers.serialization import serialize
 from dataflow.ops import array
+from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_any
 from dataflow.ops.seeds import counted_as
 from dataflow.shapes import TensorShape
@@ -137,6 +138,11 @@ class Bidirectional(Wrapper):
         backward_layer: Any = None,
         **kwargs: Any,
     ) -> None:
+        if not isinstance(layer, (Layer, dict)):
+            raise ValueError(
+                "Please initialize `Bidirectional` layer with a `Layer` instance. "
+                f"You passed: {layer!r}"
+            )
         layer = _made(layer)
         self._num_constants = kwargs.pop("num_constants", None) or 0
         if merge_mode not in ("concat", "sum", "mul", "ave", None):
@@ -255,14 +261,23 @@ class Bidirectional(Wrapper):
                     if constants:
                         layer._num_constants = len(constants)
                     layer._make_sure_of_weights([inputs, *constants] if constants else inputs)
-        forward = self.forward_layer(inputs, mask=mask, training=training, **first)
-        backward = self.backward_layer(inputs, mask=mask, training=training, **second)
+        given = {"mask": mask, "training": training}
+        forward, backward = (
+            layer(
+                inputs, **{k: v for k, v in given.items() if k in layer._call_arguments()}, **more
+            )
+            for layer, more in ((self.forward_layer, first), (self.backward_layer, second))
+        )
         states = []
         if isinstance(forward, list):
             states = [*forward[1:], *backward[1:]]
             forward, backward = forward[0], backward[0]
         if self.return_sequences:
             backward = array.reverse(backward, [1])
+            if (
+                mask is not None and not self.as_package_keras
+            ):  # tf.keras has 0 where there is nothing
+                forward, backward = (_zero_where_masked(one, mask) for one in (forward, backward))
         result: Any
         if self.merge_mode == "concat":
             result = array.concat([forward, backward], -1)
@@ -279,16 +294,21 @@ class Bidirectional(Wrapper):
         return [*(result if isinstance(result, list) else [result]), *states]
 
 
+def _zero_where_masked(outputs: Any, mask: Any) -> Any:
+    shape = array.concat([array.shape(mask), [1] * (outputs.shape.ndims - 2)], 0)
+    return outputs * cast(array.reshape(mask, shape), outputs.dtype.base_dtype)
+
+
 def _checked_backward(backward: Any, forward: Any) -> Any:
     """The backward layer of one's own; raises `ValueError` where the two do not go together."""
     if backward.go_backwards == forward.go_backwards:
         raise ValueError(
-            "Bidirectional: forward layer and backward layer must have different values of "
-            "`go_backwards`."
+            "Bidirectional: forward layer and backward layer should have different `go_backwards` value."
         )
     for name in ("stateful", "return_sequences", "return_state"):
         if getattr(backward, name) != getattr(forward, name):
             raise ValueError(
-                f"Bidirectional: forward layer and backward layer must have the same `{name}`."
+                "Bidirectional: forward layer and backward layer are expected to have the same value for "
+                f"attribute {name}, got {getattr(forward, name)} and {getattr(backward, name)}"
             )
     return backward

@@ -83,6 +83,11 @@ def inside_function() -> bool:
     return get_default_graph().building_function
 
 
+def get_name_scope() -> str:
+    """The name scope that operations are made in; "" outside of any."""
+    return get_default_graph().get_name_scope()
+
+
 def uid() -> int:
     """A number that no earlier call returned."""
     return next(_uids)
@@ -191,6 +196,7 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "get_gradient_function",
+    "get_name_scope",
     "init_scope",
     "inside_function",
     "internal_convert_to_tensor",

@@ -1,0 +1,153 @@
+"""Classes of one's own that are built from shapes, read weights before they have any, or forget to begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow
+from dataflow.python.eager import context
+
+tf: Any = dataflow
+keras: Any = tf.keras
+layers: Any = keras.layers
+
+
+@pytest.fixture(autouse=True)
+def a_new_graph():
+    keras.backend.clear_session()
+    yield
+    keras.backend.clear_session()
+
+
+class Classifier(keras.Model):
+    """Dense, batch norm, dropout, dense: weights, updates, and a phase."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden = layers.Dense(5, activation="relu", kernel_regularizer="l2")
+        self.norm = layers.BatchNormalization()
+        self.drop = layers.Dropout(0.5)
+        self.last = layers.Dense(2)
+
+    def call(self, x, training=None):
+        return self.last(self.drop(self.norm(self.hidden(x)), training=training))
+
+
+class Sum(keras.Model):
+    """Of two inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = layers.Dense(3), layers.Dense(3)
+
+    def call(self, inputs):
+        a, b = inputs
+        return self.left(a) + self.right(b)
+
+
+def test_a_shape_makes_the_weights_and_nothing_else():
+    model = Classifier()
+    assert not model.built and not model.weights
+    model.build((None, 4))
+    assert model.built
+    assert [w.shape.as_list() for w in model.trainable_weights] == [
+        [4, 5],
+        [5],
+        [5],
+        [5],
+        [5, 2],
+        [2],
+    ]
+    assert (
+        model.hidden.kernel.name == "dense/kernel:0"
+    )  # as in TensorFlow: not below the model's name
+    assert model.norm.updates == [] and len(model.losses) == 1  # what a call leaves is forgotten
+    model.compile("sgd", "mse")
+    x = np.ones((4, 4), np.float32)
+    before = model.norm.get_weights()[2]
+    model.train_on_batch(x, np.zeros((4, 2)))
+    assert not np.array_equal(
+        model.norm.get_weights()[2], before
+    )  # the updates of the real call run
+    lines: list[str] = []
+    model.summary(print_fn=lines.append)
+    assert any(line.startswith("Trainable params: 47") for line in lines)
+
+
+def test_shapes_of_several_inputs_come_as_a_list():
+    model = Sum()
+    model.build([(None, 4), tf.TensorShape([None, 2])])
+    assert [w.shape.as_list() for w in model.weights] == [[4, 3], [3], [2, 3], [3]]
+    assert model.predict([np.ones((1, 4)), np.ones((1, 2))]).shape == (1, 3)
+
+
+def test_a_build_of_ones_own_runs_alone_when_data_comes():
+    class Own(keras.Model):
+        def build(self, input_shape):
+            self.last = layers.Dense(input_shape[-1])
+            super().build(input_shape)
+
+        def call(self, x):
+            return self.last(x)
+
+    model = Own()
+    model.compile("sgd", "mse")
+    model.fit(np.ones((2, 3)), np.ones((2, 3)), verbose=0)
+    assert [w.shape.as_list() for w in model.weights] == [[3, 3], [3]]
+
+
+def test_what_no_shape_can_build():
+    class Takes(keras.Model):
+        def call(self, x, state):
+            return x + state
+
+    class TakesNothing(keras.Model):
+        def call(self):
+            return 1
+
+    class Embeds(keras.Model):
+        def call(self, x):
+            return tf.nn.embedding_lookup(tf.ones([3, 2]), x)
+
+    with pytest.raises(ValueError, match="Input shape must be defined"):
+        Classifier().build(None)
+    with pytest.raises(ValueError, match="not one of the valid types"):
+        Classifier().build(tf.Dimension(4))
+    with pytest.raises(ValueError, match="cannot build your model if it has positional"):
+        Takes().build((None, 4))
+    with pytest.raises(ValueError, match="accepts an `inputs` argument"):
+        TakesNothing().build((None, 4))
+    with pytest.raises(ValueError, match="if your layers do not support float type inputs"):
+        Embeds().build((None, 4))
+
+
+def test_eager_code_builds_too():
+    with context.eager_mode():
+        model = Classifier()
+        model.build((None, 4))
+        assert len(model.weights) == 8
+        assert model(tf.ones([2, 4])).shape.as_list() == [2, 2]
+
+
+def test_weights_of_a_file_wait_for_the_model(tmp_path):
+    x = np.ones((3, 4), np.float32)
+    written = Classifier()
+    expected = written.predict(x)
+    written.save_weights(str(tmp_path / "weights"))
+    for build in (lambda model: model.build((None, 4)), lambda model: None):
+        model = Classifier()
+        model.load_weights(str(tmp_path / "weights"))
+        build(model)
+        np.testing.assert_allclose(model.predict(x), expected, rtol=1e-6)
+
+
+def test_a_forgotten_super_call_says_so():
+    class Forgets(keras.Model):
+        def __init__(self):
+            self.parts = [layers.Dense(1)]
+
+    with pytest.raises(RuntimeError, match=r"forgot to call super\(Forgets, self\)"):
+        Forgets()
