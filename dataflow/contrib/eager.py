@@ -15,6 +15,7 @@ from dataflow.functions import traced
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.eager import enable_eager_execution, executing_eagerly
 from dataflow.namespaces import explain_absent
+from dataflow.ops.array import identity
 from dataflow.ops.custom_gradient import custom_gradient
 from dataflow.ops.resource_variables import ResourceVariable
 from dataflow.ops.script_ops import py_function as py_func
@@ -183,7 +184,10 @@ def value_and_gradients_function(
 
     def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
         dy = kwargs.pop("dy", None)
-        given = [a if isinstance(a, _Variable) else convert_to_tensor(a) for a in args]
+        given: list[Any] = []
+        for a in args:  # the same tensor twice is two arguments, each with a gradient of its own
+            one = a if isinstance(a, _Variable) else convert_to_tensor(a)
+            given.append(identity(one) if any(one is other for other in given) else one)
         by = given if params is None else [given[p] for p in params]
         with GradientTape() as tape:
             tape.watch(by)

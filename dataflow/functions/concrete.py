@@ -66,6 +66,20 @@ class ConcreteFunction:
         """The positional and the named arguments, with a `tf.TensorSpec` for each tensor."""
         return self._signature
 
+    @property
+    def output_dtypes(self) -> Any:
+        """The dtypes of the results, in their structure."""
+        return map_structure(
+            lambda one: None if one is None else one.dtype, self.structured_outputs
+        )
+
+    @property
+    def output_shapes(self) -> Any:
+        """The static shapes of the results, in their structure."""
+        return map_structure(
+            lambda one: None if one is None else one.shape, self.structured_outputs
+        )
+
     def describe(self, names: list[str], signature: tuple[Any, dict[str, Any]]) -> None:
         """Sets the argument names of the tensors, and `structured_input_signature`."""
         self._names, self._signature = names, signature

@@ -152,7 +152,7 @@ class Layer(LayerTree, base.Layer):
 
     def share_penalties(self, layer: Layer) -> None:
         """Has the losses of this layer be those on the weights of ``layer``."""
-        on_weights = {id(loss) for loss in layer._among(layer.losses, None)}
+        on_weights = {id(loss) for loss in base.Layer.get_losses_for(layer, None)}
         self._losses = [loss for loss in layer._losses if id(loss) in on_weights]
         self._penalties = layer._penalties
 

@@ -15,6 +15,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.base_metric import Metric
+from dataflow.keras.call_configs import described, keys_in, with_tensors
 from dataflow.keras.call_nodes import Node, tag, tag_of
 from dataflow.keras.layer_tree import distinct, inner_part
 from dataflow.keras.network_order import in_order
@@ -373,7 +374,7 @@ class Model(Training, Layer):
             name = node.layer.name
             for i, tensor in enumerate(nest.flatten(node.outputs)):
                 numbers[id(tensor)] = [name, len(calls[name]) + _first_call(node.layer), i]
-            kwargs = serialize(nest.map_structure(lambda t: _described(t, numbers), node.kwargs))
+            kwargs = serialize(nest.map_structure(lambda t: described(t, numbers), node.kwargs))
             calls[name].append([[*numbers[id(t)], kwargs] for t in nest.flatten(node.inputs)])
         return {
             "name": self.name,
@@ -411,11 +412,11 @@ class Model(Training, Layer):
             for name, number, node in waiting:
                 keys = [tuple(entry[:3]) for entry in node]
                 kwargs = node[0][3] if len(node[0]) > 3 else {}
-                if any(key not in tensors for key in [*keys, *_keys_in(kwargs, layers)]):
+                if any(key not in tensors for key in [*keys, *keys_in(kwargs, layers)]):
                     later.append((name, number, node))
                     continue
                 arguments = [tensors[key] for key in keys]
-                kwargs = _with_tensors(kwargs, tensors)
+                kwargs = with_tensors(kwargs, tensors)
                 results = layers[name](arguments if len(arguments) > 1 else arguments[0], **kwargs)
                 for i, tensor in enumerate(nest.flatten(results)):
                     tensors[(name, number + _first_call(layers[name]), i)] = tensor
@@ -501,38 +502,6 @@ class Model(Training, Layer):
 def _first_call(layer: Layer) -> int:
     """The number of a layer's first call: in a model inside a model, 0 is its own input."""
     return int(isinstance(layer, Model) and bool(layer.inputs))
-
-
-def _described(value: Any, numbers: dict[int, list[Any]]) -> Any:
-    """A tensor among the arguments of a call: by layer, call and output, or by its values if it is of no layer."""
-    if id(value) in numbers:
-        return numbers[id(value)]
-    return K.get_value(value) if isinstance(value, Tensor) else value
-
-
-def _is_key(value: Any) -> bool:
-    is_three = isinstance(value, (list, tuple)) and len(value) == 3
-    return is_three and isinstance(value[0], str) and all(type(n) is int for n in value[1:])
-
-
-def _keys_in(arguments: Any, layers: Any) -> list[tuple[Any, ...]]:
-    """The tensors of layers that `_described` wrote into the arguments of a call."""
-    if _is_key(arguments):
-        return [tuple(arguments)] if arguments[0] in layers else []
-    parts = arguments.values() if isinstance(arguments, dict) else arguments
-    several = isinstance(arguments, (dict, list, tuple))
-    return [key for part in parts for key in _keys_in(part, layers)] if several else []
-
-
-def _with_tensors(arguments: Any, tensors: dict[tuple[Any, ...], Any]) -> Any:
-    """The arguments of a call, with the tensors that `_keys_in` finds."""
-    if _is_key(arguments) and tuple(arguments) in tensors:
-        return tensors[tuple(arguments)]
-    if isinstance(arguments, dict):
-        return {name: _with_tensors(part, tensors) for name, part in arguments.items()}
-    if isinstance(arguments, (list, tuple)):
-        return type(arguments)(_with_tensors(part, tensors) for part in arguments)
-    return arguments
 
 
 def _as_lists(ends: Any) -> list[Any]:

@@ -139,6 +139,16 @@ class Training(Compiling):
         if self.optimizer is not None and self._trained is None:
             self._make_training()
 
+    def _set_inputs(self, inputs: Any, outputs: Any = None, training: Any = None) -> None:
+        """Has a class of one's own meet its inputs, arrays or tensors: programs call it before they save one.
+
+        Raises `ValueError` where the model has inputs.
+        """
+        if self.inputs:
+            raise ValueError(f"{self.name}._set_inputs: the inputs are set already.")  # type: ignore[attr-defined]
+        with self._graph.as_default():
+            self._ready(nest.map_structure(_like, inputs))
+
     def _standard(
         self, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
     ) -> list[Any]:
@@ -618,6 +628,14 @@ def _embeds(model: Any) -> bool:
     from dataflow.keras.layers.embeddings import Embedding
 
     return any(isinstance(layer, Embedding) for layer in model.layers)
+
+
+def _like(value: Any) -> Any:
+    """An array that stands for a tensor, by its sizes and its dtype; an array as it is."""
+    if not hasattr(value, "op") and not hasattr(value, "dims"):
+        return value
+    sizes = [1 if size is None else size for size in value.shape.as_list()]
+    return np.zeros(sizes, value.dtype.base_dtype.as_numpy_dtype)
 
 
 def _input_of(name: str, values: Any) -> Any:

@@ -564,3 +564,14 @@ def test_a_defun_makes_variables_for_each_signature() -> None:
     assert scaled(3.0).numpy() == 15.0 and len(made) == 2
     with pytest.raises(TypeError, match="unexpected keyword"):
         tf.contrib.eager.defun(len, of=3)
+
+
+def test_a_concrete_function_tells_the_dtypes_and_shapes_of_its_results() -> None:
+    @tf.function
+    def pair(x: Any) -> Any:
+        return {"a": x, "b": [tf.cast(x, tf.int32)[0]]}
+
+    found = pair.get_concrete_function(tf.TensorSpec([None, 2], tf.float32))
+    assert found.output_dtypes == {"a": tf.float32, "b": [tf.int32]}
+    assert found.output_shapes["a"].as_list() == [None, 2]
+    assert found.output_shapes["b"][0].as_list() == [2]

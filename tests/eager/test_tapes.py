@@ -138,6 +138,11 @@ def test_py_function_of_eager_code():
 
 def test_functions_that_return_gradients():
     assert tfe.gradients_function(lambda x: x * x)(3.0)[0].numpy() == 6.0
+    same = tf.constant(3.0)  # two arguments, though one tensor
+    assert [d.numpy() for d in tfe.gradients_function(lambda x, y: x * x * y)(same, same)] == [
+        18.0,
+        9.0,
+    ]
     value, (grad,) = tfe.value_and_gradients_function(lambda x, y: x * y, params=[1])(3.0, 2.0)
     assert (value.numpy(), grad.numpy()) == (6.0, 3.0)
     v = tfe.Variable(2.0)

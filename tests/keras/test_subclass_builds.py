@@ -27,7 +27,7 @@ class Classifier(keras.Model):
 
     def __init__(self):
         super().__init__()
-        self.hidden = layers.Dense(5, activation="relu", kernel_regularizer="l2")
+        self.hidden = layers.Dense(5, "relu", kernel_initializer="ones", kernel_regularizer="l2")
         self.norm = layers.BatchNormalization()
         self.drop = layers.Dropout(0.5)
         self.last = layers.Dense(2)
@@ -151,3 +151,13 @@ def test_a_forgotten_super_call_says_so():
 
     with pytest.raises(RuntimeError, match=r"forgot to call super\(Forgets, self\)"):
         Forgets()
+
+
+@pytest.mark.parametrize("of", [np.ones, tf.ones], ids=["array", "tensor"])
+def test_programs_set_the_inputs_themselves(of):
+    model = Classifier()
+    model._set_inputs(of((3, 4)))
+    assert [t.shape.as_list() for t in (*model.inputs, *model.outputs)] == [[None, 4], [None, 2]]
+    assert len(model.updates) == 2
+    with pytest.raises(ValueError, match="set already"):
+        model._set_inputs(of((3, 4)))
