@@ -2,8 +2,10 @@
 
 Both engines run ``cluster_task.py`` in processes of their own on loopback. For each pattern they
 take turns, and the medians of the steps per second of both workers together are compared; the
-processor time of a step, of all three tasks, depends less on what else the machine does. With
-``--launch`` the time to launch a cluster on Ray is taken instead, with its memory; with
+processor time of a step, of all three tasks, depends less on what else the machine does. Beside them
+stands the roofline of small steps: what bare sockets with the same trips reach (`socket_floor`), which
+compute nothing; "of it" is the part of that which the engine reaches, and a goal that times TensorFlow's
+rate lies above it is out of reach. With ``--launch`` the time to launch a cluster on Ray is taken instead, with its memory; with
 ``--scaling`` that of one to four workers on a step that computes for long. Without patterns
 `socket_floor` follows, what bare sockets take, and `crowd`: 1 to 64 workers.
 
@@ -28,6 +30,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dataflow.cluster.management.processes import descendants
+from tests.benchmarks import socket_floor
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -46,6 +49,15 @@ PATTERNS = {
     "recurrent async": ("recurrent", 20, 1),
     "recurrent sync": ("sync_recurrent", 20, 1),
     "embedding": ("embedding", 128, 8),
+}
+#: The bytes of a frame each way, and whether an answer waits for both workers: of small steps. An
+#: embedding's rows lie in shared memory.
+TRIPS = {
+    "async 4 B": (100, False),
+    "async 31 KB": (31_460, False),
+    "sync 4 B": (100, True),
+    "sync 31 KB": (31_460, True),
+    "embedding": (100, False),
 }
 
 
@@ -160,14 +172,17 @@ def compare(names: list[str], rounds: int, seconds: float) -> None:
         print(
             f"{'pattern':14} "
             + " ".join(f"{e.name + '/s':>14}" for e in found)
-            + f" {'ratio':>7} {'goal':>5}   processor us/step"
+            + f" {'ratio':>7} {'goal':>5} {'sockets/s':>10} {'of it':>6}   processor us/step"
         )
         for name in names:
             program, size, goal = PATTERNS[name]
             rates: dict[str, list[float]] = {engine.name: [] for engine in found}
             busy: dict[str, list[float]] = {engine.name: [] for engine in found}
             failed: dict[str, str] = {}
+            floor: list[tuple[float, float]] = []
             for _ in range(rounds):
+                if name in TRIPS:
+                    floor.append(socket_floor.in_a_process(*TRIPS[name], seconds))
                 for engine in found:
                     if engine.name in failed:
                         continue
@@ -184,8 +199,15 @@ def compare(names: list[str], rounds: int, seconds: float) -> None:
             ratio = ""
             if len(medians) == 2 and None not in medians:
                 ratio = f"{medians[0] / medians[1]:7.1f} {goal:5}"
-            micros = " / ".join(f"{statistics.median(b) * 1e6:.0f}" for b in busy.values() if b)
-            print(f"{name:14} {cells} {ratio:13}   {micros}", flush=True)
+            times = [b for b in busy.values() if b]
+            roofline = ""
+            if floor:
+                reached = statistics.median(rate for rate, _ in floor)
+                part = f"{medians[0] / reached:6.2f}" if medians[0] is not None else ""
+                roofline = f"{reached:10.0f} {part}"
+                times.append([busy for _, busy in floor])
+            micros = " / ".join(f"{statistics.median(b) * 1e6:.0f}" for b in times)
+            print(f"{name:14} {cells} {ratio:13} {roofline:17}   {micros}", flush=True)
             for engine_name, why in failed.items():
                 print(f"    {engine_name}: {why}")
         for engine in found:
@@ -294,7 +316,7 @@ def main() -> None:
         return
     compare(names, arguments.rounds, arguments.seconds)
     if not arguments.patterns:
-        from tests.benchmarks import crowd, socket_floor
+        from tests.benchmarks import crowd
 
         socket_floor.main()
         crowd.main([])

@@ -8,10 +8,14 @@ NumPy's work. Part of ``make bench-cluster``; by itself: ``python -m tests.bench
 from __future__ import annotations
 
 import os
+import pathlib
 import select
 import socket
+import subprocess
+import sys
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NUM_CLIENTS = 2
 
 
@@ -36,8 +40,11 @@ def serve(sockets: list[socket.socket], num_bytes: int, waits_for_all: bool) -> 
 def ask(sock: socket.socket, num_bytes: int, seconds: float) -> int:
     """Send and wait for the answer, again and again; return how often."""
     message, count, end = bytes(num_bytes), 0, time.perf_counter() + seconds
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
     while time.perf_counter() < end:
         sock.sendall(message)
+        poll.poll()  # in `recv` it would be woken when the message is read, too
         if not sock.recv(num_bytes, socket.MSG_WAITALL):
             break
         count += 1
@@ -78,6 +85,16 @@ def trips(num_bytes: int, seconds: float, waits_for_all: bool) -> tuple[float, f
     os.close(write)
     total = sum(int(count) for count, _ in rows)
     return total / seconds, sum(float(busy) for _, busy in rows) / max(total, 1)
+
+
+def in_a_process(num_bytes: int, waits_for_all: bool, seconds: float) -> tuple[float, float]:
+    """As `trips`, by a process of its own: one with threads had better not fork."""
+    code = f"from tests.benchmarks.socket_floor import trips; print(trips({num_bytes}, {seconds}, {waits_for_all}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT
+    )
+    rate, busy = map(float, done.stdout.strip(" ()\n").split(","))
+    return rate, busy
 
 
 def main(seconds: float = 1.0) -> None:

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.benchmarks import cluster, socket_floor
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 #: In a process of its own, as it forks.
 CODE = (
@@ -30,3 +32,9 @@ def test_both_clients_are_answered(num_bytes, waits_for_all):
     rate, busy, left_open = json.loads(done.stdout)
     assert rate > 0 and busy > 0
     assert left_open == 0
+
+
+def test_each_small_step_has_its_floor():
+    assert set(cluster.TRIPS) <= set(cluster.PATTERNS)
+    rate, busy = socket_floor.in_a_process(*cluster.TRIPS["sync 4 B"], 0.1)
+    assert rate > 0 and busy > 0
