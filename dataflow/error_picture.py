@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 from dataflow.errors import FailedInput, FailedNode
 
 _MOST_INPUTS = 4
@@ -43,6 +41,8 @@ def _widened(line: str, column: int) -> str:
 
 def picture_svg(node: FailedNode) -> str:
     """The picture as SVG, in the colors of JupyterLab's theme where there is one."""
+    import html  # its table of names takes 1 ms
+
     inputs = _shown(node)
     texts = [(one.tensor, f"{one.dtype} {one.shape}") for one in inputs]
     left = max(70.0, *(_WIDE * max(len(a), len(b)) + 24 for a, b in texts))
@@ -83,6 +83,8 @@ def picture_svg(node: FailedNode) -> str:
 
 
 def _box(x: float, y: float, width: float, above: str, below: str, color: str, red: bool) -> str:
+    import html
+
     middle = x + width / 2
     fill = f"color-mix(in srgb, {_RED} 12%, transparent)" if red else "none"
     return (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 import sys
@@ -110,6 +109,10 @@ def also_from(module: str, package: str) -> Callable[[str], Any]:
 
 def absent(package: str, name: str, known: Iterable[str] = ()) -> AttributeError:
     """What to raise for ``package.name``: what to write instead, or the nearest of the ``known``."""
+    if name.startswith("__"):  # `__path__`: each import from a module asks whether it is a package
+        return AttributeError(f"module {package!r} has no attribute {name!r}")
+    import difflib
+
     from dataflow.missing import advice
 
     public = package.replace("dataflow", "tf", 1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 import dataflow as tf
@@ -28,6 +31,18 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
         tf.core.nothing
     with pytest.raises(AttributeError, match=r"tf\.contrib\.nothing"):
         tf.contrib.nothing
+
+
+def test_the_question_of_each_import_loads_no_advice() -> None:
+    program = (
+        "import sys, dataflow.dtypes; del sys.modules['dataflow.missing']\n"
+        "print(hasattr(dataflow.dtypes, '__path__'), 'dataflow.missing' in sys.modules)\n"
+        "print(hasattr(dataflow.dtypes, 'flaot32'), 'dataflow.missing' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout.splitlines() == ["False False", "False True"]
 
 
 def test_longer_paths_of_course_code() -> None:

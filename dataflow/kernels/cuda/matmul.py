@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import ctypes.util
 import importlib
 import math
 import threading
@@ -199,7 +198,9 @@ def _find_library() -> Any:
         pathfinder = importlib.import_module("cuda.pathfinder")
         path = pathfinder.load_nvidia_dynamic_lib("cublas").abs_path
     except ImportError:  # CuPy 13 and older come without it
-        path = ctypes.util.find_library("cublas")
+        from ctypes.util import find_library  # loads much that a CPU never needs
+
+        path = find_library("cublas")
     if not path:
         raise ImportError("cuBLAS is not found")
     return ctypes.CDLL(path)
