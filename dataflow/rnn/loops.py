@@ -72,7 +72,7 @@ def dynamic_rnn(
             cell, inputs, flat, state, sequence_length, parallel_iterations, swap_memory, dtype
         )
         count_left_out((2 if time_major else 8) - (2 if sequence_length is not None else 0))
-        count_left_out(int(static_batch is not None))
+        count_left_out(int(first.shape[:2].is_fully_defined()))
         if not time_major:
             outputs = nest.map_structure(_swap, outputs)
         return outputs, last

@@ -117,6 +117,12 @@ def looped(make_cell: Any) -> Any:
     return tf.nn.dynamic_rnn(make_cell(), rows(5, 3), dtype=tf.float32)
 
 
+def looped_both_ways() -> Any:
+    inputs, make = tf.placeholder(tf.float32, [8, None, 3]), tf.nn.rnn_cell.LSTMCell
+    steps = tf.placeholder(tf.int32, [8])
+    return tf.nn.bidirectional_dynamic_rnn(make(4), make(4), inputs, steps, dtype=tf.float32)
+
+
 def unrolled(make_cell: Any) -> Any:
     return tf.nn.static_rnn(make_cell(), [rows(3), rows(3)], dtype=tf.float32)
 
@@ -180,6 +186,7 @@ COUNTED: dict[str, Any] = {
     "scheduled": lambda: decoded(scheduled),
     "scheduled-outputs": lambda: decoded(scheduled_outputs),
     "luong": lambda: decoded(fed, luong),
+    "both-ways": looped_both_ways,
     "cloned": lambda: cloned(rows(4)),
     "cloned-known": lambda: cloned(given(2, 4)),
     "cell-of-cudnn": cell_of_cudnn,
@@ -251,6 +258,7 @@ NUM_NODES = {
     "scheduled": [395, 5, 149, 163, 200, 235, 273],
     "scheduled-outputs": [332, 140, 154, 191, 226],
     "luong": [487, 28, 272, 286, 387],
+    "both-ways": [336, 105, 272],
     "cloned": [196, 27],
     "cloned-known": [196, 27],
     "cell-of-cudnn": [43, 30],
