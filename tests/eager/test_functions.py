@@ -575,3 +575,22 @@ def test_a_concrete_function_tells_the_dtypes_and_shapes_of_its_results() -> Non
     assert found.output_dtypes == {"a": tf.float32, "b": [tf.int32]}
     assert found.output_shapes["a"].as_list() == [None, 2]
     assert found.output_shapes["b"][0].as_list() == [2]
+
+
+def test_a_tape_in_a_function_watches_variables_that_can_be_trained_and_can_pause():
+    trained, fixed = tf.Variable(2.0), tf.Variable(3.0, trainable=False)
+    watched = []
+
+    @tf.function
+    def slopes(x):
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = trained * fixed * x
+            with tape.stop_recording():
+                z = x * x
+        watched.extend(tape.watched_variables())
+        return tape.gradient(y, x), tape.gradient(y, trained), tape.gradient(z, x)
+
+    by_x, by_trained, by_unrecorded = slopes(tf.constant(5.0))
+    assert (float(by_x), float(by_trained), by_unrecorded) == (6.0, 15.0, None)
+    assert [v is trained for v in watched] == [True]
