@@ -223,6 +223,19 @@ class MixtureSameFamily(Distribution):
         spread = square(means - self._per_component(self._over_components(means)))
         return self._over_components(self._components.variance() + spread)
 
+    def _covariance(self) -> Any:
+        """By the law of total variance: ``B + [e, e]`` for events of ``[e]``."""
+        if self._event_ndims != 1:
+            raise NotImplementedError(
+                "A covariance needs events that are vectors, this mixture's have the shape "
+                f"{self.event_shape}: use variance()."
+            )
+        means = self._components.mean()
+        away = means - self._per_component(self._over_components(means))
+        within = self._components.covariance() + away[..., :, None] * away[..., None, :]
+        weights = softmax(self._mixture.logits)[..., None, None]
+        return reduce_sum(within * cast(weights, within.dtype), -3)
+
 
 class Mixture(Distribution):
     """One of ``components``, a list of distributions with the same batch, event and dtype.

@@ -388,15 +388,17 @@ class Distribution:
             return self._first(name, ways)
 
     def _first(self, what: str, ways: Iterable[Any], *args: Any) -> Any:
+        reason = ""
         for method, then in ways:
             if not hasattr(self, method):
                 continue
             try:
                 found = getattr(self, method)(*args, **self._condition)
-            except NotImplementedError:
+            except NotImplementedError as error:
+                reason = reason or f". {error}"
                 continue
             return found if then is None else then(found)
-        raise NotImplementedError(f"{what} is not implemented: {type(self).__name__}")
+        raise NotImplementedError(f"{what} is not implemented: {type(self).__name__}{reason}")
 
     def log_prob(self, value: TensorLike, name: str = "log_prob") -> Any:
         """The logarithm of the density (mass) at ``value``: ``sample_shape + batch_shape``."""

@@ -212,6 +212,25 @@ def test_mixtures() -> None:
             ds.MixtureSameFamily(ds.Categorical(probs=[0.2, 0.3, 0.5]), ds.Normal(means, scales))
 
 
+def test_the_covariance_of_a_mixture_of_vectors(graph: tf.Graph) -> None:
+    """Against the one of a large sample, and refused for numbers, which have none."""
+    means = np.array([[0.0, 1.0], [3.0, -2.0], [1.0, 1.0]], np.float32)
+    weights = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]], np.float32)
+    cat = ds.Categorical(probs=weights)
+    parts = ds.MultivariateNormalDiag(np.stack([means, means]), np.full([2, 3, 2], 0.5, "f"))
+    mixture = ds.MixtureSameFamily(cat, parts)
+    exact, variance, drawn = run(
+        mixture.covariance(), mixture.variance(), mixture.sample(20000, seed=4)
+    )
+    assert exact.shape == (2, 2, 2)
+    np.testing.assert_allclose(np.diagonal(exact, axis1=1, axis2=2), variance, rtol=1e-5)
+    for row in range(2):
+        np.testing.assert_allclose(exact[row], np.cov(drawn[:, row].T), atol=0.1)
+    numbers = ds.MixtureSameFamily(ds.Categorical(probs=weights[0]), ds.Normal(means[:, 0], 1.0))
+    with pytest.raises(NotImplementedError, match="use variance"):
+        numbers.covariance()
+
+
 def test_one_hot_and_relaxed_classes() -> None:
     probs = np.array([0.2, 0.5, 0.3], np.float32)
     with tf.Graph().as_default():
