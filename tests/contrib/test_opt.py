@@ -194,11 +194,13 @@ def test_averages_change_places_with_their_variables(session: Any, tmp_path: Pat
 
 def test_gradients_are_clipped_together(session: Any) -> None:
     v = tf.Variable([0.0, 0.0])
-    (clipped, var), _ = opt.clip_gradients_by_global_norm(
-        [(tf.constant([3.0, 0.0]), v), (tf.constant([0.0, 4.0]), v)], 1.0
+    pairs, norm = opt.clip_gradients_by_global_norm(
+        [(tf.constant([3.0, 0.0]), v), (None, v), (tf.constant([0.0, 4.0]), v)], 1.0
     )
-    np.testing.assert_allclose(session.run(clipped), [0.6, 0.0], rtol=2e-5)
-    assert var is v
+    assert [variable for _, variable in pairs] == [v, v, v] and pairs[1][0] is None
+    first, last, before = session.run([pairs[0][0], pairs[2][0], norm])
+    np.testing.assert_allclose([first, last], [[0.6, 0.0], [0.0, 0.8]], rtol=2e-5)
+    np.testing.assert_allclose(before, 5.0, rtol=1e-6)
 
 
 def test_scipy_finds_a_minimum(session: Any) -> None:

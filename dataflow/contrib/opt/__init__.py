@@ -26,6 +26,7 @@ from dataflow.contrib.opt.weight_decay_optimizers import (
     extend_with_decoupled_weight_decay,
 )
 from dataflow.contrib.opt.variable_clipping_optimizer import VariableClippingOptimizer
+from dataflow.graph.tensor import Tensor
 from dataflow.namespaces import explain_absent
 from dataflow.ops.clip import clip_by_global_norm
 
@@ -58,11 +59,14 @@ __all__ = [
 
 def clip_gradients_by_global_norm(
     gradients_variables: list[tuple[object, object]], clip_norm: float = 20.0
-) -> list[tuple[object, object]]:
-    """The pairs with their gradients scaled so that their norm together is at most ``clip_norm``."""
+) -> tuple[list[tuple[object, object]], Tensor]:
+    """The pairs, their gradients scaled to a norm of at most ``clip_norm`` together, and the norm before.
+
+    The norm is a scalar. A variable without a gradient keeps its None.
+    """
     gradients, variables = zip(*gradients_variables, strict=True)
-    clipped, _ = clip_by_global_norm(list(gradients), clip_norm)
-    return list(zip(clipped, variables, strict=True))
+    clipped, norm = clip_by_global_norm(list(gradients), clip_norm)
+    return list(zip(clipped, variables, strict=True)), norm
 
 
 __getattr__ = explain_absent(__name__)
