@@ -26,7 +26,7 @@ from dataflow.ops.math import (
     squared_difference,
     subtract,
 )
-from dataflow.ops.seeds import count_left_out, counted_as
+from dataflow.ops.seeds import count_left_out, count_left_out_of_gradient, counted_as
 from dataflow.ops.tensor_values import is_tensor
 from dataflow.ops.weights import broadcast_weights, require_broadcastable
 from dataflow.shapes import compatible, format_dims
@@ -117,7 +117,9 @@ def _safe_div(numerator: Any, denominator: Any) -> Any:
 
 def _safe_mean(total: Any, count: Any) -> Any:
     count_left_out(2)  # TensorFlow sums the sum once more
-    return _safe_div(total, count)
+    mean = _safe_div(total, count)
+    count_left_out_of_gradient(mean, (0, 1), gated=(0, -2))
+    return mean
 
 
 def compute_weighted_loss(
@@ -223,7 +225,7 @@ def huber_loss(
         error = abs_(subtract(predictions, labels))
         quadratic = minimum(error, delta)
         linear = subtract(error, quadratic)
-        losses = 0.5 * square(quadratic) + delta * linear
+        losses = 0.5 * multiply(quadratic, quadratic) + delta * linear
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 

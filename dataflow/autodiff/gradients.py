@@ -20,7 +20,7 @@ from dataflow.graph.registry import gradient_function_of
 from dataflow.graph.tape import recording
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import IndexedSlices, concat_slices
-from dataflow.ops.seeds import counted_as
+from dataflow.ops.seeds import counted_as, left_out_of_gradient
 
 
 class AggregationMethod:
@@ -371,6 +371,9 @@ class _Walker:
             if function is op.op_def.gradient_function and not hasattr(function, "takes_slices"):
                 filled = [internal_convert(g, None, None) if _is_sparse(g) else g for g in filled]
             result = function(op, *filled)
+            left_out = left_out_of_gradient(op, self.gate)
+            for source, num_nodes in zip(op.inputs, left_out, strict=False):
+                self.graph.num_left_out += num_nodes if source.op in self.between else 0
             self._distribute(op, result)
 
     def _zeros(self, tensor: Tensor) -> Any:

@@ -37,7 +37,7 @@ from dataflow.ops.math import (
     sigmoid,
 )
 from dataflow.ops.random import random_uniform
-from dataflow.ops.seeds import count_left_out
+from dataflow.ops.seeds import count_left_out, count_left_out_of_gradient
 
 
 class Bernoulli(WithProbabilities):
@@ -59,6 +59,7 @@ class Bernoulli(WithProbabilities):
         name: str = "Bernoulli",
     ) -> None:
         self._set_probabilities(locals(), dtype)
+        count_left_out(-1 if logits is not None else 0)  # the logits as they are
 
     def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         shape = array.concat([[n], self.batch_shape_tensor()], 0)
@@ -68,8 +69,11 @@ class Bernoulli(WithProbabilities):
     def _log_prob(self, event: Any) -> Any:
         event = after(self._checked((_zero_or_one, event)), event)
         event = as_float(event, self.logits.dtype)
-        ones = array.ones_like(event + self.logits)
-        return -sigmoid_cross_entropy_with_logits(labels=event * ones, logits=self.logits * ones)
+        logits = self.logits
+        dims = event.dims, logits.dims
+        if dims[0] is None or None in dims[0] or dims[0] != dims[1]:
+            logits, event = array.ones_like(event) * logits, array.ones_like(logits) * event
+        return -sigmoid_cross_entropy_with_logits(labels=event, logits=logits)
 
     def _entropy(self) -> Any:
         return -self.logits * (sigmoid(self.logits) - 1.0) + softplus(-self.logits)
@@ -196,7 +200,10 @@ class OneHotCategorical(VectorEvent):
 
 def _entropy_of(logits: Any) -> Any:
     logs = log_softmax(logits)
-    return -reduce_sum(times_log(exp(logs), logs), -1)
+    count_left_out(-1)  # the probabilities are there already
+    products = times_log(exp(logs), logs)
+    count_left_out_of_gradient(products, (0, -3))
+    return -reduce_sum(products, -1)
 
 
 def _zero_or_one(event: Any) -> Any:

@@ -20,7 +20,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.graph_functions import name_scope
-from dataflow.ops.math import abs_, exp, log, log1p, sigmoid, sign, square
+from dataflow.ops.math import abs_, exp, log, log1p, sigmoid, sign, square, squared_difference
 from dataflow.ops.random import random_normal, random_uniform
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -91,7 +91,7 @@ class Normal(_LocationScale):
         return ndtr(-self._z(x))
 
     def _entropy(self) -> Any:
-        return self._everywhere(0.5 + _HALF_LOG_2PI) + log(self.scale)
+        return (0.5 + _HALF_LOG_2PI) + log(self.scale * array.ones_like(self.loc))
 
     def _mean(self) -> Any:
         return self._everywhere(self.loc)
@@ -360,8 +360,10 @@ def log_sigmoid_of(x: Any) -> Any:
 @RegisterKL(Normal, Normal)
 def _kl_normal_normal(a: Any, b: Any, name: str | None = None) -> Any:
     with name_scope(name, "kl_normal_normal"):
-        ratio = square(a.scale / b.scale)
-        return square(a.loc - b.loc) / (2.0 * square(b.scale)) + 0.5 * (ratio - 1.0 - log(ratio))
+        variance = square(b.scale)
+        ratio = square(a.scale) / variance
+        distance = squared_difference(a.loc, b.loc)
+        return distance / (2.0 * variance) + 0.5 * (ratio - 1.0 - log(ratio))
 
 
 @RegisterKL(Laplace, Laplace)

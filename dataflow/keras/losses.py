@@ -22,7 +22,7 @@ from dataflow.ops.loss import (
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
 )
-from dataflow.ops.math import cast, maximum, minimum
+from dataflow.ops.math import cast, maximum, minimum, squared_difference
 from dataflow.ops.moments import l2_normalize
 from dataflow.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_sum
 
@@ -34,7 +34,7 @@ def _same(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
 def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
     """Mean of ``(y_pred - y_true)**2`` over the last axis."""
     y_true, y_pred = _same(y_true, y_pred)
-    return reduce_mean(square(y_pred - y_true), axis=-1)
+    return reduce_mean(squared_difference(y_pred, y_true), axis=-1)
 
 
 def mean_absolute_error(y_true: Any, y_pred: Any) -> Any:

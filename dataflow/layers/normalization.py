@@ -19,7 +19,7 @@ from dataflow.ops.elementary import sqrt
 from dataflow.ops.initializers import ones_initializer, zeros_initializer
 from dataflow.ops.moments import moments
 from dataflow.ops.reduce import reduce_mean
-from dataflow.ops.seeds import count_left_out
+from dataflow.ops.seeds import count_left_out, count_left_out_of_gradient
 from dataflow.ops.sources import constant
 from dataflow.shapes import TensorShape
 from dataflow.train.moving_averages import assign_moving_average
@@ -221,6 +221,8 @@ class BatchNormalization(Layer):
             lambda: self._moments(inputs, reduction, keep),
             lambda: (array.identity(self.moving_mean), array.identity(self.moving_variance)),
         )
+        if isinstance(training, Tensor):  # each has a switch of its own there
+            count_left_out_of_gradient(variance, (0, 5))
         if self.renorm:
             r, d = self._correction(mean, variance, training)
             scale, offset = _then(spread(r), spread(d), scale, offset)

@@ -30,7 +30,7 @@ from dataflow.ops.elementary import (
 )
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.renamed_arguments import renamed
-from dataflow.ops.seeds import count_left_out, counted_as
+from dataflow.ops.seeds import count_left_out, count_left_out_of_gradient, counted_as
 from dataflow.ops.sequences import range_op
 from dataflow.ops.special import erf
 from dataflow.ops.static_value import static_value
@@ -351,9 +351,12 @@ def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tens
 def swish(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) -> Tensor:
     """``x * sigmoid(beta * x)`` (Ramachandran et al. 2017); also called SiLU."""
     features = convert_to_tensor(features, name="features")
-    beta = convert_to_tensor(beta, features.dtype.base_dtype, name="beta")
-    product = features * sigmoid_op(beta * features)
-    return array_ops.identity_n([product], name=name)[0]  # type: ignore[no-any-return]
+    with counted_as(3):
+        beta = convert_to_tensor(beta, features.dtype.base_dtype, name="beta")
+        product = features * sigmoid_op(beta * features)
+    result: Tensor = array_ops.identity_n([product], name=name)[0]
+    count_left_out_of_gradient(result, (-4,))
+    return result
 
 
 def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> Tensor:

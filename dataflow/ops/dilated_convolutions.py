@@ -21,6 +21,7 @@ from dataflow.ops.conv_functions import (
     conv3d,
 )
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
 from dataflow.ops.space_batch_depth import (
     batch_to_space_nd,
@@ -76,6 +77,7 @@ def with_space_to_batch(
         base = np.array([[e // 2, e - e // 2] for e in extra], np.int32)
         constant(np.array(list(filter_shape), np.int32), name="filter_shape")
         base = constant(base, name="stack")
+        count_left_out(1)  # the paddings as a tensor of their own
     elif padding != "VALID":
         raise ValueError(f"`padding` must be either 'SAME' or 'VALID'. Received: {padding!r}")
     paddings, crops = required_space_to_batch_paddings(

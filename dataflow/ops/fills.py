@@ -19,6 +19,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.reshape import reshape
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.shape import need_rank, shape_of, shape_to_tensor
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
@@ -80,12 +81,25 @@ def _zero_of(dtype: DType) -> Any:
     return {"b": False, "S": b""}.get(dtype.kind, 0)
 
 
+def _num_nodes_of_a_product(sizes: Any) -> int:
+    """Those that TensorFlow makes, and does not use, to see whether ``sizes`` with tensors among them are few."""
+    has_tensor = isinstance(sizes[0], Tensor)
+    num_nodes = 2  # of the comparison
+    for size in sizes[1:]:
+        is_tensor = isinstance(size, Tensor)
+        if has_tensor or is_tensor:  # a multiplication, of a constant where one factor is a number
+            num_nodes += 1 if has_tensor and is_tensor else 2
+            has_tensor = True
+    return num_nodes
+
+
 def _filled(value: TensorLike, shape: Any, dtype: DType, scope: str) -> Tensor:
     """A constant where the shape is known and small, as TensorFlow does; else a Fill node."""
     if not isinstance(shape, Tensor):
         try:
             dims = shapes.as_dims(shape)
         except (TypeError, ValueError):  # tensors among the sizes
+            count_left_out(_num_nodes_of_a_product(shape))
             shape = convert_to_tensor(shape, dtypes.int32)
         else:
             if dims is not None and None not in dims:

@@ -140,10 +140,15 @@ def _row_gradient(params: Tensor, indices: Tensor, grad: Tensor) -> IndexedSlice
     return IndexedSlices(values, reshape(indices, [-1]), whole)
 
 
-@resource_gather_op.gradient
 @gather_v1_op.gradient
 def gather_v1_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [_row_gradient(op.inputs[0], op.inputs[1], grad), None]
+
+
+@resource_gather_op.gradient
+def resource_gather_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    with counted_as(12):
+        return [_row_gradient(op.inputs[0], op.inputs[1], grad), None]
 
 
 @gather_op.gradient

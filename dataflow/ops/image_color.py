@@ -27,6 +27,7 @@ from dataflow.ops.identity import identity
 from dataflow.ops.image_geometry import as_image
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.reshape import expand_dims
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.tile import tile
 from dataflow.shapes import Dims
@@ -172,6 +173,7 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
         if images.dims is None:
             ones = ones_like(shape(images)[:-1])
             return tile(images, concat([ones, [3]], 0), name=scope)  # type: ignore[no-any-return]
+        count_left_out(12 if channels == 1 else 0)  # the rank, ones for it, and both joined
         result = tile(images, [1] * (len(images.dims) - 1) + [3], name=scope)
         result.set_shape((*images.dims[:-1], 3))
         return result  # type: ignore[no-any-return]
@@ -345,6 +347,7 @@ def per_image_standardization(image: Any) -> Tensor:
         image = as_image(image)
         if not image.dtype.is_floating:  # not rescaled: the least deviation is in pixels' units
             image = cast(image, dtypes.float32)
+        count_left_out(4)  # the variance is made of the mean of squares
         count = reduce_prod(shape(image)[-3:])
         mean = reduce_mean(image, axis=[-1, -2, -3], keepdims=True)
         variance = reduce_mean(square(image - mean), axis=[-1, -2, -3], keepdims=True)

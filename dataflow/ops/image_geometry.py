@@ -16,6 +16,7 @@ from dataflow.ops.identity import ensure_shape, identity
 from dataflow.ops.pad import pad
 from dataflow.ops.permute import reverse, transpose as transpose_axes
 from dataflow.ops.reshape import reshape
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.shape import shape
 from dataflow.ops.slicing import slice_
 from dataflow.ops.static_value import static_value
@@ -62,11 +63,13 @@ def _flip(image: TensorLike, axis_3d: int, name: str) -> Tensor:
 
 def flip_left_right(image: TensorLike) -> Tensor:
     """An image (or each of a batch) mirrored left to right."""
+    count_left_out(1)  # a node that waits for checks of the shape, here and below
     return _flip(image, 1, "flip_left_right")
 
 
 def flip_up_down(image: TensorLike) -> Tensor:
     """An image (or each of a batch) turned upside down by mirroring."""
+    count_left_out(1)
     return _flip(image, 0, "flip_up_down")
 
 
@@ -105,6 +108,7 @@ def transpose(image: TensorLike, name: str | None = None) -> Tensor:
     """Height and width exchanged."""
     with op_scope(name, "transpose", [image]):
         image = as_image(image)
+        count_left_out(1)
         order = [0, 2, 1, 3] if image.dims is not None and len(image.dims) == 4 else [1, 0, 2]
         return transpose_axes(image, order)  # of unknown rank: one image, as in TensorFlow
 
@@ -152,6 +156,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
         if fraction == 1.0:
             return image  # type: ignore[no-any-return]
         height, width = sizes_of(image)
+        count_left_out(1)
 
         def start(size: TensorLike) -> Any:
             if isinstance(size, int):
@@ -198,6 +203,11 @@ def _need_positive(rows: Any, columns: Any) -> None:
             raise ValueError(f"{what} must be > 0, got {value}")
 
 
+def _is_one(image: Tensor) -> bool:
+    """Whether it is one image, of which TensorFlow makes a batch, and one of the result again."""
+    return image.dims is not None and len(image.dims) == 3
+
+
 def crop_to_bounding_box(
     image: TensorLike, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
@@ -214,6 +224,7 @@ def crop_to_bounding_box(
                 raise ValueError(f"{what} must be >= 0, got {value}")
         _need_positive(rows, columns)
         height, width = sizes_of(image)
+        count_left_out(4 if _is_one(image) else 1)
         for what, size, start, length in (
             ("width", width, left, columns),
             ("height", height, top, rows),
@@ -244,6 +255,7 @@ def pad_to_bounding_box(
         ):
             if isinstance(value, int) and value < 0:
                 raise ValueError(f"{what}, which fails by {-value}")
+        count_left_out(6 if _is_one(image) else 3)
         pairs = [[top, below], [left, right], [0, 0]]
         assert image.dims is not None
         if len(image.dims) == 4:
@@ -273,6 +285,7 @@ def resize_image_with_crop_or_pad(
             return max(a, b) if isinstance(a, int) and isinstance(b, int) else maximum(a, b)
 
         height, width = sizes_of(image)
+        count_left_out(-1 if _is_one(image) else 2)
         wide, tall = target_width - width, target_height - height
         cut_left, pad_left = high(-wide // 2, 0), high(wide // 2, 0)
         cut_top, pad_top = high(-tall // 2, 0), high(tall // 2, 0)

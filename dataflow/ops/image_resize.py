@@ -28,6 +28,7 @@ from dataflow.ops.image_geometry import (
     sizes_of,
 )
 from dataflow.ops.reshape import expand_dims, squeeze
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
@@ -177,8 +178,10 @@ def resize_bicubic_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @resize_nearest_neighbor_op.gradient
 def resize_nearest_neighbor_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    size = _size_of(op.inputs[0])
-    return [resize_nearest_neighbor_grad_op(grad, size, **_resize_attrs(op)), None]
+    dims = op.inputs[0].dims
+    with counted_as(6 if dims is None or None in dims[1:3] else 2):
+        size = _size_of(op.inputs[0])
+        return [resize_nearest_neighbor_grad_op(grad, size, **_resize_attrs(op)), None]
 
 
 @resize_nearest_neighbor_grad_op.gradient

@@ -12,6 +12,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array as array_ops, random as random_ops
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
 
 #: The standard deviation of a standard normal distribution cut at 2.
@@ -393,6 +394,7 @@ class Identity(Initializer):
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         result = eye(whole[0], whole[1], dtype=wanted)
+        count_left_out(-1 if whole[0] == whole[1] else 0)
         if partition_info is not None:
             result = array_ops.slice_(result, partition_info.var_offset, _sizes(shape))
         return self.gain * result

@@ -26,6 +26,8 @@ from dataflow.ops.control_flow_context import (
     output_context,
     while_context_of,
 )
+from dataflow.ops.gradient_counts import NODES_OF_A_KEPT_VALUE
+from dataflow.ops.seeds import counted_as
 
 EXITS = frozenset({"Exit", "RefExit"})
 
@@ -69,6 +71,11 @@ class LoopGradient:
                 grad_state=self,
             )
             self.grad_context: Any = context
+            #: For `gradient_counts`: the values that TensorFlow keeps for their shapes alone, whether what keeps
+            #: values has its trigger, and how many variables of the loop the gradient does not reach.
+            self.kept_for_shape: set[Tensor] = set()
+            self.has_trigger = forward.parallel_iterations == 1
+            self.num_unused_exits = 0
             start = around.add_value(count) if around is not None else count
             one = constant(1, name="b_count")
         with in_context(graph, context):
@@ -130,7 +137,9 @@ class LoopGradient:
                 handle, constant(0.0), source=value.op.attrs["source"]
             )[0]
         guards = self.guards.of(value)
-        return self._pop(value, self._keep(graph, value, guards), guards)
+        num_nodes = 0 if value in self.kept_for_shape else NODES_OF_A_KEPT_VALUE
+        with counted_as(num_nodes + self.num_trigger_nodes()):
+            return self._pop(value, self._keep(graph, value, guards), guards)
 
     def _keep(self, graph: Graph, value: Tensor, guards: Guards) -> Tensor:
         """Makes the forward loop push ``value`` in each round; returns the list after the loop."""
@@ -176,6 +185,18 @@ class LoopGradient:
             result = control_flow.switch_beside(result, pred)[branch]
             result.dims = value.dims
         return result
+
+    def keep_for_shape(self, value: Tensor) -> int:
+        """How many nodes TensorFlow makes to know the shape of a forward value: none for one that it keeps anyway."""
+        if value in self.history or value in self.kept_for_shape:
+            return 0
+        self.kept_for_shape.add(value)
+        return NODES_OF_A_KEPT_VALUE + self.num_trigger_nodes()
+
+    def num_trigger_nodes(self) -> int:
+        """1 when the first value is kept: what keeps values has one trigger in TensorFlow."""
+        had, self.has_trigger = self.has_trigger, True
+        return int(not had)
 
     @property
     def name(self) -> str:
@@ -227,19 +248,24 @@ class LoopGradients:
             outer_context = context.outer.while_context
             outer = self.loops.get(outer_context)
         exits = []
+        num_unused = 0
         for tensor in list(context.loop_exits):
             exit_op = tensor.op
             if exit_op not in between:
                 # A variable whose last value is not used may matter to others all the same.
-                if not _carries_gradient(tensor) or not any(
-                    t.op in between for t in exit_op.inputs
-                ):
+                if not _carries_gradient(tensor):
+                    continue
+                if not any(t.op in between for t in exit_op.inputs):
+                    num_unused += (
+                        tensor.dtype.kind != "x"
+                    )  # what a gradient kept is no variable there
                     continue
                 between.add(exit_op)
                 for source in exit_op.inputs:
                     pending[source.op] = pending.get(source.op, 0) + 1
             exits.append(tensor)
-        self.loops[context] = LoopGradient(context, outer, exits)
+        self.loops[context] = loop = LoopGradient(context, outer, exits)
+        loop.num_unused_exits = num_unused
 
     # ---- hooks of the backward walk -------------------------------------------------------
 
@@ -274,6 +300,8 @@ class LoopGradients:
             return
         loop.opened = True
         used = any(walker.sum_in_context(t) is not None for t in loop.exits)
+        if used:  # in TensorFlow zeros go through the others
+            walker.graph.num_left_out += 2 * loop.num_unused_exits
         for tensor in loop.exits:
             if used and walker.sum_in_context(tensor) is None and _carries_gradient(tensor):
                 walker.grads.setdefault(tensor, []).append(self._zeros_for_exit(loop, tensor))
@@ -301,7 +329,8 @@ class LoopGradients:
                 from dataflow.ops.tensor_list import zero_list
 
                 return zero_list(tensor)
-            return zeros(shape_where_built(tensor), dtype=tensor.dtype.base_dtype)
+            with counted_as(1):
+                return zeros(shape_where_built(tensor), dtype=tensor.dtype.base_dtype)
 
     def complete(self, walker: Any, op: Operation, grads: list[Any]) -> list[Any]:
         """The gradients that arrive at ``op``, unchanged."""
@@ -332,11 +361,12 @@ class LoopGradients:
             # The branch that was not taken has no use for the value: zeros, made there.
             data, pred = op.inputs
             dims = data.dims
-            if dims is not None and None not in dims:
-                zero = constant(0, dtype=tensor.dtype.value_dtype, shape=dims)
-                return control_flow.switch(zero, pred)[tensor.value_index]
-            shape = control_flow.switch(shape_where_built(data), pred)[tensor.value_index]
-            return zeros(shape, dtype=tensor.dtype.value_dtype)
+            with counted_as(2 if self.find(op) is not None else 5):
+                if dims is not None and None not in dims:
+                    zero = constant(0, dtype=tensor.dtype.value_dtype, shape=dims)
+                    return control_flow.switch(zero, pred)[tensor.value_index]
+                shape = control_flow.switch(shape_where_built(data), pred)[tensor.value_index]
+                return zeros(shape, dtype=tensor.dtype.value_dtype)
         if op.type in ("Merge", "RefMerge"):
             return NotImplemented
         if self.find(op) is None:
@@ -349,11 +379,15 @@ class LoopGradients:
 
         for loop in self.loops.values():
             context = loop.grad_context
-            for head in loop.heads.values():
+            for forward, head in loop.heads.items():
                 for op in head.uses:  # each variable leaves the loop: see `_open`
-                    if is_loop_switch(op) and not op.outputs[0].uses:
+                    if not is_loop_switch(op):
+                        continue
+                    if not op.outputs[0].uses:
                         with in_context(head.graph, context):
                             context.exit(op.outputs[0], name=op.name.split("/")[-1] + "/Exit")
+                    elif forward.inputs[0].op.inputs[0].op not in walker.between:
+                        walker.graph.num_left_out += 1  # its way out in TensorFlow
                 if head.op.inputs[0] is not head.op.inputs[1]:
                     continue
                 graph = head.graph

@@ -361,7 +361,7 @@ def eye(
             num_columns = num_rows
         smaller: Any
         if isinstance(num_rows, Tensor) or isinstance(num_columns, Tensor):
-            count_left_out(4)  # the smaller of both, and shapes that are joined
+            count_left_out(2 if square else 0)  # the smaller of both, and shapes that are joined
             smaller = num_rows if square else minimum_op(num_rows, num_columns)
         else:
             num_rows, num_columns = int(num_rows), int(num_columns)

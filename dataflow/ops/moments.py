@@ -24,6 +24,7 @@ from dataflow.ops.math import (
     reduce_sum,
 )
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 
@@ -171,6 +172,7 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
             else constant(False)
         )
         nonzero = reduce_sum(cast(not_equal(value, zero), dtypes.int64))
+        count_left_out(15)  # it counts with 32 bits where they are enough
         zeros = cast(size - nonzero, dtypes.float32)
         return array_ops.identity(zeros / cast(size, dtypes.float32), name="fraction")
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
 from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 #: The graph seed that counts when only the op has one (the number TensorFlow uses).
@@ -16,6 +18,8 @@ DEFAULT_GRAPH_SEED = 87654321
 _LARGEST_SEED = 2**31 - 1
 #: Where an eager graph keeps the generator of its ops' seeds.
 _EAGER_SEEDS = "eager_seeds"
+#: Where a graph keeps what `count_left_out_of_gradient` was told.
+_LEFT_OUT_OF_GRADIENTS = "left_out_of_gradients"
 
 
 def set_random_seed(seed: Any) -> None:
@@ -83,6 +87,26 @@ def counted_as(num_nodes: int) -> Iterator[None]:
     before = len(graph.operations) + graph.num_left_out
     yield
     graph.num_left_out += num_nodes - (len(graph.operations) + graph.num_left_out - before)
+
+
+def count_left_out_of_gradient(
+    output: Tensor, num_nodes: tuple[int, ...], gated: tuple[int, ...] | None = None
+) -> None:
+    """Notes that the gradient of what TensorFlow makes in place of ``output``'s op has more nodes than ours.
+
+    ``num_nodes`` are those beside the gradient of each input that is differentiated (negative: fewer), ``gated``
+    those where gradients wait for each other, as an optimizer's do (``None``: as many). See `count_left_out`.
+    """
+    graph = output.graph
+    if draws_as_tensorflow() and not graph.executes_eagerly:
+        both = num_nodes, num_nodes if gated is None else gated
+        graph.attachments.setdefault(_LEFT_OUT_OF_GRADIENTS, {})[output.op] = both
+
+
+def left_out_of_gradient(op: Operation, gated: bool) -> tuple[int, ...]:
+    """What `count_left_out_of_gradient` was told about an op: a number for each of its first inputs."""
+    both = op.graph.attachments.get(_LEFT_OUT_OF_GRADIENTS, {}).get(op)
+    return () if both is None else both[gated]
 
 
 def seed_attrs(op_seed: int | None) -> dict[str, int]:

@@ -21,7 +21,7 @@ from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.einsum_counts import num_einsum_nodes
 from dataflow.ops.matmul import matmul
 from dataflow.ops.reduce import prod_op, reduce_sum
-from dataflow.ops.seeds import counted_as
+from dataflow.ops.seeds import count_left_out_of_gradient, counted_as
 from dataflow.ops.sequences import range_, setdiff1d
 from dataflow.shapes import Dims, list_dims, merge, normalize_axis, num_elements
 
@@ -237,6 +237,17 @@ def _num_nodes_of_matrix(x: Tensor) -> int:
     return 4 if x.dims is not None and None not in x.dims else 16
 
 
+def _num_left_out(x: Tensor, axes: list[int], contracted_last: bool, matrix: Tensor) -> int:
+    """How many nodes more the gradient of `_as_matrix` has in TensorFlow: 2 for each step that ours leaves out."""
+    if x.dims is None:
+        return 0
+    rank = len(x.dims)
+    axes = [normalize_axis(a, rank) for a in axes]
+    free = [i for i in range(rank) if i not in axes]
+    is_moved = (free + axes if contracted_last else axes + free) != list(range(rank))
+    return 2 * (not is_moved) + 2 * (matrix.op.type != "Reshape")
+
+
 def _is_found_at_run_time(a: Tensor, b: Tensor, axes: Any) -> bool:
     from dataflow.ops.static_value import static_value
 
@@ -298,6 +309,9 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
         with counted_as(_num_nodes_of_matrix(b)):
             right, right_free, right_static = _as_matrix(b, second, False)
         product = matmul(left, right)
+        count_left_out_of_gradient(
+            product, (_num_left_out(a, first, True, left), _num_left_out(b, second, False, right))
+        )
         assert left_static is not None
         assert right_static is not None
         if isinstance(left_free, list) and isinstance(right_free, list):

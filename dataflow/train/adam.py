@@ -12,6 +12,8 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.control_flow import group
 from dataflow.ops.elementary import sqrt
 from dataflow.ops.optimizer_updates import apply_adam, update
+from dataflow.ops.resource_variables import is_resource_variable
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.state import assign, assign_sub, scatter_add
 from dataflow.train.optimizer import Optimizer
 
@@ -112,6 +114,8 @@ class AdamOptimizer(Optimizer):
         v_t = assign(v, v * beta2, use_locking=self._use_locking)
         with graph.control_dependencies([v_t]):
             v_t = scatter(v, indices, v_rows)
+        if is_resource_variable(var):
+            count_left_out(-2)  # both moments are read once there
         v_sqrt = sqrt(v_t)
         update = assign_sub(var, rate * m_t / (v_sqrt + epsilon), use_locking=self._use_locking)
         return group(update, m_t, v_t)

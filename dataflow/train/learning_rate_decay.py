@@ -23,6 +23,7 @@ from dataflow.ops.conditionals import case, cond
 from dataflow.ops.elementary import ceil, cos, exp, floor, log, negative, sqrt
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import add, cast, divide, minimum, multiply, pow_
+from dataflow.ops.seeds import count_left_out
 
 if TYPE_CHECKING:
     from dataflow.ops.variables import Variable
@@ -137,6 +138,8 @@ def polynomial_decay(
     ``decay_steps``; with ``cycle`` it starts again with longer periods instead."""
     _need_step(global_step, "polynomial_decay")
     with name_scope(name, "PolynomialDecay") as scope:
+        if not cycle and not isinstance(decay_steps, Tensor):
+            count_left_out(1)  # the number is made a tensor twice
         rate, end, power, step, decay_steps = _start(
             learning_rate, end_learning_rate, power, global_step, decay_steps
         )
