@@ -126,7 +126,10 @@ COUNTED: dict[str, tuple[Any, int]] = {
     "log-loss": (lambda g: tf.gradients(tf.losses.log_loss(g.p, tf.sigmoid(g.x)), g.x), 106),
     "rows": (lambda g: tf.gradients(tf.nn.embedding_lookup(g.resource, g.classes), g.resource), 18),
     "rnn": (lambda g: gradients(recurrent(CELLS.BasicRNNCell(4), g.series)[0], 2), 206),
-    "rnn-unknown": (lambda g: gradients(recurrent(CELLS.BasicRNNCell(4), g.some_series)[0], 2), 230),
+    "rnn-unknown": (
+        lambda g: gradients(recurrent(CELLS.BasicRNNCell(4), g.some_series)[0], 2),
+        230,
+    ),
     "lstm": (
         lambda g: gradients(recurrent(CELLS.BasicLSTMCell(4), g.series)[0][:, -1], 2),
         295,
