@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.name_scopes import NameScope
 from dataflow.graph.nest import leaves_with_paths
 from dataflow.layers.base import Layer, snake_case
 from dataflow.ops.trackable import AutoTrackable
@@ -34,7 +34,7 @@ class Module(AutoTrackable):
         return self._name
 
     @property
-    def name_scope(self) -> contextlib.AbstractContextManager[str]:
+    def name_scope(self) -> NameScope:
         """The block whose nodes are named after this module: ``with self.name_scope:``."""
         return default_graph().name_scope(self._scope)
 

@@ -47,6 +47,18 @@ class _Group:
     __hash__ = None  # type: ignore[assignment]
 
 
+class MapVectorizationOptions(_Group):
+    """Of `OptimizationOptions.map_vectorization`: whether maps are computed for whole batches."""
+
+    _names = ("enabled", "use_choose_fastest")
+
+
+class StatsOptions(_Group):
+    """Of `Options.experimental_stats`: what of a dataset would be measured. Nothing is."""
+
+    _names = ("aggregator", "counter_prefix", "latency_all_edges", "prefix")
+
+
 class OptimizationOptions(_Group):
     """`tf.data.experimental.OptimizationOptions`: which rewrites of a dataset's graph are applied."""
 
@@ -67,6 +79,10 @@ class OptimizationOptions(_Group):
         "parallel_batch",
         "shuffle_and_repeat_fusion",
     )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.map_vectorization = MapVectorizationOptions()
 
 
 class ThreadingOptions(_Group):
@@ -103,6 +119,7 @@ class Options(_Group):
         super().__init__()
         self.experimental_distribute = DistributeOptions()
         self.experimental_optimization = OptimizationOptions()
+        self.experimental_stats = StatsOptions()
         self.experimental_threading = ThreadingOptions()
 
     def merge(self, options: Options) -> Options:

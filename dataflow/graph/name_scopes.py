@@ -22,6 +22,11 @@ class NameScope:
         self._name = name
         self._outer = ""
 
+    @property
+    def name(self) -> str | None:
+        """The name asked for."""
+        return self._name
+
     def __enter__(self) -> str:
         graph = self._graph
         new = graph.scope_name(self._name)

@@ -281,7 +281,7 @@ def variable(
     A ``value`` that is a tensor is computed when the variable gets its first value.
     """
     if not isinstance(value, Tensor):
-        value = np.asarray(value, dtype or floatx())
+        value = np.asarray(value, as_dtype(dtype or floatx()).numpy)
     return Variable(value, trainable=False, name=name, constraint=constraint, use_resource=True)
 
 

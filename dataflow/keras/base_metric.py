@@ -236,6 +236,8 @@ class MeanMetricWrapper(Mean):
         self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
     ) -> Any:
         y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+        if y_pred.dtype.is_integer:
+            y_pred = cast(y_pred, self.dtype)
         return super().update_state(self._fn(y_true, y_pred, **self._settings), sample_weight)
 
     def get_config(self) -> dict[str, Any]:

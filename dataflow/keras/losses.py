@@ -28,6 +28,8 @@ from dataflow.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_sum
 
 
 def _same(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Both as tensors of the predictions' dtype."""
+    y_pred = convert_to_tensor(y_pred)
     return cast(y_true, y_pred.dtype.base_dtype), y_pred
 
 

@@ -226,6 +226,8 @@ def test_options() -> None:
     options = tf.data.Options()
     options.experimental_deterministic = False
     options.experimental_threading.private_threadpool_size = 2
+    options.experimental_optimization.map_vectorization.enabled = True
+    options.experimental_stats.latency_all_edges = True
     dataset = Dataset.range(2).with_options(options).map(lambda x: x)
     assert dataset.options() == options
     other = tf.data.Options()
@@ -233,6 +235,7 @@ def test_options() -> None:
     merged = dataset.with_options(other).options()
     assert merged.experimental_deterministic is True
     assert merged.experimental_threading.private_threadpool_size == 2
+    assert merged.experimental_optimization.map_vectorization.enabled is True
     with pytest.raises(AttributeError, match="no_such_option"):
         options.no_such_option = 1
     with pytest.raises(TypeError, match="Options"):

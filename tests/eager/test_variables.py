@@ -102,6 +102,12 @@ def test_slots_of_variables_of_one_name_are_apart():
     assert optimizer.get_slot(b, "m").shape.as_list() == [2]
 
 
+def test_a_variable_is_a_whole_number_where_it_has_a_value():
+    assert int(tf.Variable(3)) == 3 and int(tf.Variable(2.5)) == 2
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="sess.run"):
+        int(tf.Variable(3, use_resource=True))
+
+
 def test_checkpoints(tmp_path):
     v = tf.Variable(3.0)
     saved = tf.train.Checkpoint(v=v)

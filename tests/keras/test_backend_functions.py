@@ -146,3 +146,20 @@ def test_a_loss_with_weights_keeps_its_type(dtype):
     truth, guess = tf.constant([[1.0], [2.0]], dtype), tf.constant([[2.0], [4.0]], dtype)
     loss = tf.keras.losses.MeanSquaredError()(truth, guess, tf.constant([[1.0], [0.5]]))
     assert loss.dtype == dtype and K.eval(loss) == 1.5
+
+
+def test_a_variable_takes_a_dtype_of_tensorflow():
+    variable = K.zeros([3], dtype=tf.int32)
+    assert K.dtype(variable) == "int32" and K.get_value(variable).tolist() == [0, 0, 0]
+
+
+def test_losses_and_metrics_take_lists():
+    loss = K.eval(tf.keras.losses.KLD([0.4, 0.9, 0.2], [0.5, 0.8, 0.12]))
+    np.testing.assert_allclose(loss, 0.11891, rtol=1e-4)
+    poisson = K.eval(tf.keras.losses.poisson([1.4, 9.3, 2.2], [4.3, 8.2, 12.2]))
+    np.testing.assert_allclose(poisson, -0.80456, rtol=1e-4)
+    metric = tf.keras.metrics.Poisson()
+    update = metric.update_state([1, 9, 2], [4, 8, 12])
+    K.get_session().run([v.initializer for v in metric.variables])
+    K.get_session().run(update)
+    np.testing.assert_allclose(K.eval(metric.result()), -0.35703, rtol=1e-4)

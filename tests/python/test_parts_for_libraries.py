@@ -212,6 +212,10 @@ def test_cases_by_another_conditional() -> None:
         case([])
 
 
+def test_the_scope_of_a_module_has_a_name() -> None:
+    assert tf.Module(name="abc").name_scope.name == "abc/"
+
+
 def test_a_property_may_be_set_to_what_it_is() -> None:
     class Held(tf.Module):
         inner = tf.TensorShape([2, None])
