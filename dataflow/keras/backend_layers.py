@@ -71,14 +71,19 @@ def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
 
 def random_normal_variable(shape: Any, mean: float, scale: float, dtype: Any = None, name: str | None = None, seed: int | None = None) -> Any:  # fmt: skip
     """A variable of normal random numbers with standard deviation ``scale``."""
-    values = np.random.RandomState(seed).normal(mean, scale, shape)
+    values = random.random_normal(shape, mean, scale, _dtype(dtype), _seed_of_variable(seed))
     return _backend().variable(values, _dtype(dtype), name)
 
 
 def random_uniform_variable(shape: Any, low: float, high: float, dtype: Any = None, name: str | None = None, seed: int | None = None) -> Any:  # fmt: skip
     """A variable of even random numbers in [low, high)."""
-    values = np.random.RandomState(seed).uniform(low, high, shape)
+    values = random.random_uniform(shape, low, high, _dtype(dtype), _seed_of_variable(seed))
     return _backend().variable(values, _dtype(dtype), name)
+
+
+def _seed_of_variable(seed: int | None) -> int:
+    """``seed``, or one that NumPy draws, so that a program that calls ``np.random.seed`` repeats."""
+    return int(np.random.randint(1_000_000_000)) if seed is None else seed
 
 
 def update(x: Any, new_x: Any) -> Any:
@@ -105,10 +110,14 @@ def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = "int32") -> Tensor:
-    """``start, start + step, ...`` below ``stop``; a vector."""
+    """``start, start + step, ...`` below ``stop``; a vector.
+
+    Fractions stay what they are where ``dtype`` is not said.
+    """
     if stop is None:
         start, stop = 0, math.maximum(start, 0)  # empty below 0, as NumPy's
-    return math.cast(array.range_(start, limit=stop, delta=step), dtype)  # type: ignore[no-any-return]
+    result: Tensor = array.range_(start, limit=stop, delta=step)
+    return result if dtype == "int32" else math.cast(result, dtype)
 
 
 def repeat(x: Any, n: Any) -> Tensor:

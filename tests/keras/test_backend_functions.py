@@ -163,3 +163,27 @@ def test_losses_and_metrics_take_lists():
     K.get_session().run([v.initializer for v in metric.variables])
     K.get_session().run(update)
     np.testing.assert_allclose(K.eval(metric.result()), -0.35703, rtol=1e-4)
+
+
+def test_a_range_keeps_its_fractions():
+    assert K.eval(K.arange(start=0, stop=10, step=4.5)).tolist() == [0.0, 4.5, 9.0]
+    assert K.eval(K.arange(3, dtype="float64")).dtype == np.float64
+
+
+@pytest.mark.parametrize("make", [K.random_uniform_variable, K.random_normal_variable])
+def test_random_variables_repeat_with_the_seed_of_numpy(make):
+    values = []
+    for _ in range(2):
+        np.random.seed(7)
+        values.append(K.get_value(make((2, 3), 0, 1)))
+    assert values[0].shape == (2, 3) and values[0].std() > 0
+    np.testing.assert_array_equal(values[0], values[1])
+    assert not np.array_equal(K.get_value(make((2, 3), 0, 1)), values[0])
+
+
+def test_random_variables_are_those_of_tensorflow(as_tensorflow):
+    np.random.seed(7)
+    uniform = K.get_value(K.random_uniform_variable((3,), 0, 1))
+    np.testing.assert_allclose(uniform, [0.9650557, 0.2042885, 0.482106], rtol=1e-5)
+    normal = K.get_value(K.random_normal_variable((3,), 0, 1))
+    np.testing.assert_allclose(normal, [-0.6189654, -0.02235814, -0.8470676], rtol=1e-5)
