@@ -59,12 +59,7 @@ class ResourceVariable(Variable):
         return bool(self._as_graph_element())
 
     def __int__(self) -> int:
-        if not self._variable.graph.executes_eagerly:
-            raise TypeError(
-                f"int() of the variable {self.name!r} needs a value, which it has when the graph runs: use "
-                "int(sess.run(v)); v.eval() in a session's block."
-            )
-        return int(self.numpy())
+        return int(self.numpy()) if self._variable.graph.executes_eagerly else super().__int__()
 
     def numpy(self) -> Any:
         """The value, with eager execution: an array, or a NumPy scalar.

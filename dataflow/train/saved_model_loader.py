@@ -149,7 +149,8 @@ class SavedModelLoader:
         """
         with sess.graph.as_default():
             if isinstance(saver, Saver):
-                saver.restore(sess, self.variables_path)
+                with naming(self._export_dir):
+                    saver.restore(sess, self.variables_path)
             elif saver is None and not all_saveable_objects(import_scope):
                 logging.info("The specified SavedModel has no variables; none was restored.")
             else:
