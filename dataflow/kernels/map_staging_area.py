@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,15 @@ def _size(value: Any) -> int:
     return int(np.asarray(value).nbytes)
 
 
+def _places(indices: Any) -> list[int]:
+    places: list[int] = np.asarray(indices).tolist()
+    if any(a >= b for a, b in itertools.pairwise(places)):
+        raise _wrong(
+            f"Indices are not strictly ordered: {places}. Name each component once, the smallest first."
+        )
+    return places
+
+
 def _area(context: KernelContext) -> MapStaging:
     return context.resource("map_staging", MapStaging)  # type: ignore[no-any-return]
 
@@ -97,7 +107,7 @@ def map_stage_kernel(
     dtypes: list[Any],
 ) -> tuple[()]:
     area, size = _area(context), sum(map(_size, values))
-    number, places = int(key), np.asarray(indices).tolist()
+    number, places = int(key), _places(indices)
     if memory_limit and size > memory_limit:
         raise _wrong(f"The values of {size} bytes are larger than memory_limit {memory_limit}.")
 
@@ -120,7 +130,7 @@ def map_unstage_kernel(context: KernelContext, key: Any, indices: Any) -> Any:
     area, number = _area(context), int(key)
     with area.condition:
         context.wait(area.condition, lambda: number in area.whole)
-        found = area.take(number, np.asarray(indices).tolist())
+        found = area.take(number, _places(indices))
         area.condition.notify_all()
     return found
 
@@ -130,7 +140,7 @@ def _unstage_any(context: KernelContext, indices: Any, is_ordered: bool) -> Any:
     with area.condition:
         context.wait(area.condition, lambda: bool(area.whole))
         number = _next_key(area, is_ordered)
-        found = area.take(number, np.asarray(indices).tolist())
+        found = area.take(number, _places(indices))
         area.condition.notify_all()
     return (np.int64(number), *found)
 
@@ -150,7 +160,7 @@ def map_peek_kernel(context: KernelContext, key: Any, indices: Any) -> Any:
     area, number = _area(context), int(key)
     with area.condition:
         context.wait(area.condition, lambda: number in area.whole)
-        found = area.read(number, np.asarray(indices).tolist())
+        found = area.read(number, _places(indices))
     return tuple(owned(value) for value in found)
 
 

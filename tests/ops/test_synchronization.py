@@ -351,3 +351,15 @@ def test_a_staging_area_by_keys_has_an_order_and_limits() -> None:
                 area.put(1, wrong)
         with pytest.raises(ValueError, match="names"):
             MapStagingArea([tf.int32], names=["a", "b"])
+
+
+def test_components_are_named_in_their_order() -> None:
+    options = {"shared_name": "unordered", "dtypes": [tf.float32, tf.float32]}
+    with tf.Graph().as_default(), tf.Session() as session:
+        peek = tf.raw_ops.MapPeek(key=tf.constant(3, tf.int64), indices=[1, 0], **options)
+        stage = tf.raw_ops.MapStage(
+            key=tf.constant(3, tf.int64), indices=[0, 1], values=[tf.ones([2])] * 2, **options
+        )
+        session.run(stage)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not strictly ordered"):
+            session.run(peek)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tests.raw_op import raw
 from tests.samples.base import Sample
 
 SOUND = np.array([[0.0, 0.5], [-0.5, 0.25], [-1.0, 0.125]], np.float32)
 
 LEVEL = np.ones([4, 1], np.float32)
 TURNS = np.array([[1.0], [0.0], [-1.0], [0.0], [1.0], [0.0]], np.float32)
-
-
-def audio_op(name: str, *inputs: Any, **attrs: Any) -> Any:
-    """The op of sound of this name, where TensorFlow has it."""
-    from dataflow.ops import audio
-
-    return getattr(audio, name)(*inputs, **attrs)
 
 
 SAMPLES = [
@@ -46,15 +38,15 @@ SAMPLES = [
     ),
     Sample(
         "AudioSpectrogram",
-        lambda tf, x: audio_op("audio_spectrogram", x, window_size=4, stride=2),
+        lambda tf, x: raw(tf, "AudioSpectrogram", input=x, window_size=4, stride=2),
         (TURNS,),
         [np.ones([1, 2, 3], np.float32)],
         gradient=(),
     ),
     Sample(
         "AudioSpectrogram",
-        lambda tf, x: audio_op(
-            "audio_spectrogram", x, window_size=3, stride=1, magnitude_squared=True
+        lambda tf, x: raw(
+            tf, "AudioSpectrogram", input=x, window_size=3, stride=1, magnitude_squared=True
         ),
         (LEVEL,),
         [np.array([[[2.25, 1.125, 0.0]] * 2], np.float32)],
@@ -62,8 +54,13 @@ SAMPLES = [
     ),
     Sample(
         "Mfcc",
-        lambda tf, x: audio_op(
-            "mfcc", x, 8000, filterbank_channel_count=3, dct_coefficient_count=2
+        lambda tf, x: raw(
+            tf,
+            "Mfcc",
+            spectrogram=x,
+            sample_rate=8000,
+            filterbank_channel_count=3,
+            dct_coefficient_count=2,
         ),
         (np.array([[[0.0, 4.0, 1.0, 9.0, 4.0], [0.0, 0.0, 0.0, 0.0, 0.0]]], np.float32),),
         [np.array([[[0.30790955, -1.3739135], [-67.6819, 0.0]]], np.float32)],

@@ -246,18 +246,18 @@ def staged_by_key(tf: Any, x: Any, prefix: str) -> Any:
         second = raw(tf, name, key=three, indices=[0], values=[x * 2.0], **options)
     with tf.control_dependencies([second]):
         size = raw(tf, f"{prefix}MapSize", **options)
-        peek = raw(tf, f"{prefix}MapPeek", key=three, indices=[1, 0], **options)
+        peek = raw(tf, f"{prefix}MapPeek", key=three, indices=[0, 1], **options)
     with tf.control_dependencies([size, *peek]):
         taken = raw(tf, f"{prefix}MapUnstage", key=three, indices=[1], **one)[0]
     with tf.control_dependencies([taken]):
         key, (last,) = raw(tf, f"{prefix}MapUnstageNoKey", indices=[0], **one)
     with tf.control_dependencies([last]):
         clear = raw(tf, f"{prefix}MapClear", **options)
-    return [size, *peek, taken, after(tf, clear, last), key]
+    return [size, *peek, taken, after(tf, clear, last), tf.reshape(key, [])]
 
 
 def _staged_by_key(x: Any) -> list[Any]:
-    return [np.int32(1), x, 2 * x, x, 2 * x, np.int64(3)]
+    return [np.int32(1), 2 * x, x, x, 2 * x, np.int64(3)]
 
 
 def exclusive(tf: Any, x: Any) -> Any:
