@@ -6,13 +6,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from dataflow import dtypes
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import control_flow
 from dataflow.ops.branch_guards import merge_branches
+from dataflow.ops.casts import cast
 from dataflow.ops.control_flow_context import (
     CondContext,
     WhileContext,
@@ -23,6 +27,7 @@ from dataflow.ops.control_flow_context import (
 from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
 from dataflow.ops.loop_frames import restore_loops
 from dataflow.ops.loop_gradients import EXITS, LoopGradients, shape_where_built
+from dataflow.ops.seeds import count_left_out, counted_as
 
 
 def prepare(between: Any, pending: Any, ys: Any, xs: Any) -> Any:
@@ -77,8 +82,6 @@ def exit_gradient(op: Operation, grad: Any) -> list[Any]:
 
 
 def _dense(graph: Graph, grad: IndexedSlices, context: Any) -> Tensor:
-    from dataflow.graph.conversion import convert_to_tensor
-
     with in_context(graph, context):
         return convert_to_tensor(grad)
 
@@ -105,16 +108,40 @@ def switch_gradient(op: Operation, *grads: Any) -> list[Any]:
         return [heads[op], None]
     if any(g is None for g in grads):
         return [None, None]
-    grads = tuple(
-        _dense(op.graph, g, op.graph.control_flow_context) if isinstance(g, IndexedSlices) else g
-        for g in grads
-    )
     here = op.graph.control_flow_context
     pred = op.inputs[1] if here is None else here.add_value(op.inputs[1])
-    if not isinstance(op.control_flow_context, CondContext):
-        # Of a Switch by itself: a gradient may be a constant, which would be there for the other branch, too.
-        grads = tuple(control_flow.switch(grad, pred)[i] for i, grad in enumerate(grads))
-    return [merge_branches(pred, *grads, name="cond_grad"), None]  # type: ignore[misc]
+    is_alone = not isinstance(op.control_flow_context, CondContext)
+    if not any(isinstance(g, IndexedSlices) for g in grads):
+        return [_merge(pred, grads, is_alone), None]
+    data = op.inputs[0]
+    slices = [
+        g if isinstance(g, IndexedSlices) else _all_rows(data, g, pred, i)
+        for i, g in enumerate(grads)
+    ]
+    indices = [g.indices for g in slices]
+    if len({i.dtype.base_dtype for i in indices}) > 1:
+        indices = [cast(i, dtypes.int64) for i in indices]
+    values = _merge(pred, [g.values for g in slices], is_alone)
+    whole = convert_to_tensor(shape_where_built(data), dtypes.int32)
+    count_left_out(3)
+    return [IndexedSlices(values, _merge(pred, indices, is_alone), whole), None]
+
+
+def _merge(pred: Tensor, grads: Sequence[Tensor], is_alone: bool) -> Tensor:
+    """The gradient of the branch that ran. ``is_alone``: of a Switch by itself, where a gradient may be
+    a constant, which would be there for the other branch, too."""
+    if is_alone:
+        grads = [control_flow.switch(grad, pred)[i] for i, grad in enumerate(grads)]
+    on_false, on_true = grads
+    return merge_branches(pred, on_false, on_true, name="cond_grad")
+
+
+def _all_rows(data: Tensor, grad: Tensor, pred: Tensor, branch: int) -> IndexedSlices:
+    """A whole gradient of ``data`` as all its rows, there when ``branch`` is taken."""
+    from dataflow.ops.sequences import range_
+
+    rows = range_(shape_where_built(data)[0])
+    return IndexedSlices(grad, control_flow.switch(rows, pred)[branch])
 
 
 control_flow.switch_op.gradient(switch_gradient)
@@ -126,23 +153,32 @@ def merge_gradient(op: Operation, grad: Any, _index: Any = None) -> list[Any]:
     from dataflow.ops.comparison import equal
 
     loop = _grad_loop(op.graph)
-    if isinstance(grad, IndexedSlices):
-        grad = _dense(op.graph, grad, op.graph.control_flow_context)
     if any(t.op.type in ("NextIteration", "RefNextIteration") for t in op.inputs):
         if loop is None:
             return [None, None]
         assert loop.pivot is not None
+        if isinstance(grad, IndexedSlices):
+            grad = _dense(op.graph, grad, op.graph.control_flow_context)
         return list(control_flow.switch(grad, loop.pivot))
     pred = op.graph.attachments.get("merge_predicates", {}).get(op)
     if pred is not None:
-        return list(control_flow.switch(grad, pred, name="cond_grad"))
+        return _switch(grad, pred, "cond_grad")
     context = output_context(op.inputs[0].op)
     own = op.control_flow_context
     while isinstance(context, CondContext) and context.outer is not own:
         context = context.outer  # a value from an inner conditional that was passed on
     if isinstance(context, CondContext):
-        return list(control_flow.switch(grad, context.pred, name="cond_grad"))
-    return [control_flow.switch(grad, equal(op.outputs[1], i))[1] for i in range(len(op.inputs))]
+        return _switch(grad, context.pred, "cond_grad")
+    return [_switch(grad, equal(op.outputs[1], i))[1] for i in range(len(op.inputs))]
+
+
+def _switch(grad: Any, pred: Tensor, name: str | None = None) -> list[Any]:
+    """A gradient for each branch of ``pred``, of which one is dead."""
+    if not isinstance(grad, IndexedSlices):
+        return list(control_flow.switch(grad, pred, name=name))
+    values = control_flow.switch(grad.values, pred, name=name)
+    indices = control_flow.switch(grad.indices, pred)
+    return [IndexedSlices(values[i], indices[i], grad.dense_shape) for i in (0, 1)]
 
 
 control_flow.merge_op.gradient(merge_gradient)
@@ -171,7 +207,8 @@ def enter_gradient(op: Operation, grad: Any) -> list[Any]:
             grad = _dense(op.graph, grad, loop)
         return [loop.exit(grad, name="Exit")]
     if isinstance(grad, IndexedSlices):
-        return [_sum_slices(op, grad, loop)]
+        with counted_as(32 if grad.values.dims is None or None in grad.values.dims else 23):
+            return [_sum_slices(op, grad, loop)]
     return [_sum_rounds(op, grad, loop)]
 
 
@@ -195,7 +232,10 @@ def _sum_rounds(op: Operation, grad: Tensor, loop: WhileContext) -> Tensor:
 
 
 def _sum_slices(op: Operation, grad: IndexedSlices, loop: WhileContext) -> IndexedSlices:
-    """The sparse gradient of a loop invariant: the rows of all rounds."""
+    """The sparse gradient of a loop invariant: the rows of all rounds, after one of zeros for row 0.
+
+    That row is TensorFlow's: an optimizer with slots treats it as one that had a gradient.
+    """
     from dataflow.ops.array import concat, zeros
     from dataflow.ops.shape import shape_of_value
 
@@ -204,12 +244,12 @@ def _sum_slices(op: Operation, grad: IndexedSlices, loop: WhileContext) -> Index
     with in_context(graph, loop.outer):
         whole = shape_of_value(source)
         row = whole[1:]
-        no_rows = zeros(concat([[0], row], 0), dtype=grad.dtype.base_dtype, name="b_acc")
-        no_indices = zeros([0], dtype=grad.indices.dtype.base_dtype, name="b_acc")
-    no_rows.dims = None if source.dims is None else (None, *source.dims[1:])
-    no_indices.dims = (None,)
-    rows = _growing(loop, no_rows, grad.values, concat)
-    indices = _growing(loop, no_indices, grad.indices, concat)
+        first_row = zeros(concat([[1], row], 0), dtype=grad.dtype.base_dtype, name="b_acc")
+        first_index = zeros([1], dtype=grad.indices.dtype.base_dtype, name="b_acc")
+    first_row.dims = None if source.dims is None else (None, *source.dims[1:])
+    first_index.dims = (None,)
+    rows = _growing(loop, first_row, grad.values, concat)
+    indices = _growing(loop, first_index, grad.indices, concat)
     return IndexedSlices(rows, indices, whole)
 
 
