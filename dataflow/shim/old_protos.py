@@ -60,7 +60,13 @@ def _reader(read: Any) -> Any:
 
 
 def loader_of(loader: Any, fullname: str) -> Any:
-    """``loader``, or what reads the module in its place where an old compiler wrote it."""
+    """``loader``, or what reads the module in its place where an old compiler wrote it.
+
+    The package's own modules are of its own release, and what the others are made with: its
+    ``descriptor_pb2`` has the calls for where it works without machine code, as in a web page.
+    """
+    if fullname.startswith("google.protobuf."):
+        return loader
     try:
         source = loader.get_source(fullname)
     except (AttributeError, ImportError, SyntaxError):

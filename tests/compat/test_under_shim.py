@@ -81,3 +81,20 @@ result = [second.Two.FromString(two.SerializeToString()).one.n, second.DESCRIPTO
 """
     )
     assert found == [7, "dataflow_old_second.proto", 3]
+
+
+def test_protocol_buffers_without_machine_code() -> None:
+    """As in a web page: the package's own ``descriptor_pb2`` then makes its descriptors by calls, as old modules do."""
+    found = result_of(
+        """
+import os
+os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
+import dataflow
+dataflow.as_tensorflow()
+from google.protobuf.internal import api_implementation
+from tensorboard.compat.proto.event_pb2 import Event
+event = Event.FromString(Event(step=7).SerializeToString())
+result = [api_implementation.Type(), event.step]
+"""
+    )
+    assert found == ["python", 7]
