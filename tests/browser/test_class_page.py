@@ -116,6 +116,9 @@ def test_bars_names_and_the_answer(projector: Page, room: Process) -> None:
     assert serious_findings(page, "body") == []
     shot(page, "answer")
     assert page.title() == "dataflow: the class"
+    page.set_viewport_size({"width": 390, "height": 844})  # a teacher's phone
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("button", name="Exercise 1").click()
     page.get_by_text("Nobody has answered yet.").wait_for()
     assert "Then <b>check</b>." in page.inner_text("#text")

@@ -79,3 +79,27 @@ def test_cards_tracks_and_the_way_to_a_lesson_and_back(course: Page) -> None:
 def test_markdown_opens_rendered(course: Page, jupyter_server: JupyterServer) -> None:
     course.goto(f"{jupyter_server.url}lab/tree/README.md")
     course.locator(".jp-MarkdownViewer h1").get_by_text("The lessons").wait_for()
+
+
+_LEFT_IS_CLOSED = "() => window.jupyterapp.shell.leftCollapsed"
+
+
+def test_a_lesson_has_the_whole_of_a_narrow_window(
+    chromium: Browser, jupyter_server: JupyterServer
+) -> None:
+    """A phone, or 200 %: JupyterLab opens its file browser beside the lesson, which would have 60 pixels."""
+    context = new_context(chromium, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{jupyter_server.url}lab/tree/{LESSON}?token={jupyter_server.token}")
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    page.wait_for_function(_LEFT_IS_CLOSED)
+    page.wait_for_function("() => document.querySelector('.jp-Notebook').clientWidth > 250")
+    page.get_by_role("tab", name="File Browser").click()
+    page.locator(".jp-DirListing-content").wait_for()
+    assert not page.evaluate(_LEFT_IS_CLOSED), "who asks for the files sees them"
+    page.locator(".jp-DirListing-item", has_text="01_graphs.ipynb").dblclick()
+    page.wait_for_function(_LEFT_IS_CLOSED)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_function("() => !window.jupyterapp.shell.leftCollapsed")
+    context.close()
+    jupyter_server.delete_sessions()

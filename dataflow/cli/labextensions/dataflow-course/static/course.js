@@ -1,7 +1,8 @@
-// "All lessons" in JupyterLab's top bar: saves what is open, and goes to the course page.
+// "All lessons" in JupyterLab's top bar: saves what is open, and goes to the course page. And in a narrow window
+// (a phone, or 200 %) the side panels close when a lesson is opened: beside them it would have 60 pixels.
 //
 // A prebuilt extension of JupyterLab 4 as its page loads it (a container of module federation), written by hand:
-// one plugin needs no build. Of JupyterLab it takes Lumino's `Widget`, the shell's top bar and a command.
+// one plugin needs no build. Of JupyterLab it takes Lumino's `Widget`, the shell's top bar and side panels, and a command.
 (() => {
   "use strict";
 
@@ -18,6 +19,31 @@
     const versions = Object.values(shared[name] ?? {});
     if (!versions.length) throw new Error(`JupyterLab shares no ${name}`);
     return (await versions[0].get())();
+  }
+
+  /** Gives the open document the whole of a narrow window, and the panel back when the window is wide again. */
+  function makeRoom(shell) {
+    const narrow = matchMedia("(max-width: 800px)");
+    let closed = false;
+    const fit = () => {
+      if (narrow.matches && shell.currentWidget && !shell.leftCollapsed) {
+        shell.collapseLeft();
+        closed = true;
+      } else if (!narrow.matches && closed) {
+        closed = false;
+        shell.expandLeft();
+      }
+    };
+    narrow.addEventListener("change", fit);
+    shell.currentChanged.connect(fit);
+    // JupyterLab opens the file browser by itself after the document of the address; a reader who opens it wants it.
+    let touched = -Infinity;
+    for (const kind of ["pointerdown", "keydown"])
+      addEventListener(kind, () => (touched = performance.now()), { capture: true, passive: true });
+    shell.layoutModified.connect(() => {
+      if (performance.now() - touched > 2000) fit();
+    });
+    fit();
   }
 
   const plugin = {
@@ -45,6 +71,7 @@
       const widget = new Widget({ node });
       widget.id = "dataflow-all-lessons";
       app.shell.add(widget, "top", { rank: 900 });
+      void app.restored.then(() => makeRoom(app.shell));
     },
   };
 
