@@ -235,7 +235,7 @@ SHARES = 4
 #: From here on products of columns and rows are made by machine code.
 _SMALL_PRODUCT = 1 << 15
 #: From here on a product may be made by `jit.gemm`.
-_MEDIUM_PRODUCT = 1 << 20
+MEDIUM_PRODUCT = 1 << 20
 #: From here on one with a packed matrix is quicker than NumPy's.
 _PACKED_PRODUCT = 1 << 19
 #: From here on that is divided among the team's threads, which wait for it in a loop.
@@ -261,7 +261,7 @@ def matrix_product(a: Array, b: Array, out: Any = None) -> Any:
     """
     rows, columns = a.shape[0], b.shape[1]
     multiplications = rows * columns * b.shape[0]
-    if multiplications < _MEDIUM_PRODUCT or a.dtype.kind != "f":
+    if multiplications < MEDIUM_PRODUCT or a.dtype.kind != "f":
         return np.dot(a, b)
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"shapes {a.shape} and {b.shape} do not fit: {a.shape[1]} != {b.shape[0]}")
@@ -284,12 +284,12 @@ def batch_of_products(a: Array, b: Array) -> Any:
         from dataflow.kernels.jit.large_arithmetic import outer_products
 
         return outer_products(np, a, b)
-    if multiplications < _MEDIUM_PRODUCT:
+    if multiplications < MEDIUM_PRODUCT:
         return np.matmul(a, b)
     from dataflow.kernels.jit import batched_gemm  # with the first product of some size
 
     out = batched_gemm.empty_like_right(b, (*batch, rows, b.shape[-1]))
-    if batched_gemm.multiply(a, b, out, _num_shares(multiplications)):
+    if batched_gemm.multiply(a, b, out, num_shares(multiplications)):
         return out
     return np.matmul(a, b)
 
@@ -302,12 +302,18 @@ def product_with_packed(a: Array, packed: Any) -> Any:
     if multiplications < _PACKED_PRODUCT or a.shape[1] != b.shape[0]:
         return matrix_product(a, b)
     out = empty((rows, columns), b.dtype)
-    parts = _num_shares(multiplications)
-    if _MEDIUM_PRODUCT <= multiplications < _SHARED_PRODUCT:
-        parts = min(num_threads(), 2)
-    if not packed.multiply(a, out, parts):
+    if not packed.multiply(a, out, shares_with_packed(multiplications)):
         return matrix_product(a, b)
     return out
+
+
+def shares_with_packed(multiplications: int) -> int:
+    """Into how many parts a product with a packed matrix is divided; 0 where it is not worth packing."""
+    if multiplications < _PACKED_PRODUCT:
+        return 0
+    if MEDIUM_PRODUCT <= multiplications < _SHARED_PRODUCT:
+        return min(num_threads(), 2)
+    return num_shares(multiplications)
 
 
 def _multiply(a: Array, b: Array, out: Any, multiplications: int) -> None:
@@ -315,7 +321,7 @@ def _multiply(a: Array, b: Array, out: Any, multiplications: int) -> None:
     from dataflow.kernels.jit import gemm  # with the first product of some size
 
     # By rows or columns: the number of parts changes no sum.
-    if gemm.multiply(a, b, out, _num_shares(multiplications)):
+    if gemm.multiply(a, b, out, num_shares(multiplications)):
         return
     if multiplications < LARGE_PRODUCT:
         np.matmul(a, b, out=out)
@@ -335,7 +341,8 @@ def _multiply(a: Array, b: Array, out: Any, multiplications: int) -> None:
     run_pieces(range(0, length, size), lambda: work)
 
 
-def _num_shares(multiplications: int) -> int:
+def num_shares(multiplications: int) -> int:
+    """Into how many parts a product of matrices is divided for the threads."""
     if multiplications < _SHARED_PRODUCT:
         return 1
     return min(num_threads(), max(2, multiplications // _SHARE_OF_PRODUCT))

@@ -20,6 +20,8 @@ _FEWEST_LINES = 3
 _MOST_TOGETHER = 1 << 21
 #: The most memory for the values of a plan's lists.
 _MOST_BYTES = 32 << 20
+#: Products of matrices, and how many of their multiplications take as long as another element.
+_PRODUCTS, _MULTIPLICATIONS = frozenset({"MatMul", "_PackedProduct", "_MatMulSum"}), 32
 #: Names of values in a line.
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 _LOCAL = re.compile(r"\bt\d+(?:_\d+)?\b")
@@ -163,7 +165,7 @@ class PlanLists:
                 close(i)
                 start, elements = (i if recorded is not None else i + 1), 0
             if recorded is not None:
-                elements += sum(math.prod(x.shape) for x in recorded.results)
+                elements += _elements(line, recorded)
         close(max(start, len(self.lines)))
         return found
 
@@ -173,6 +175,14 @@ class PlanLists:
             return None
         self._num_bytes += made.num_bytes
         return made
+
+
+def _elements(line: Line, recorded: Recorded) -> int:
+    """How many elements take as long to compute as this line's do."""
+    found = sum(math.prod(x.shape) for x in recorded.results)
+    if line.op is None or line.op.type not in _PRODUCTS or recorded.inputs[0] is None:
+        return found
+    return found + found * max(recorded.inputs[0].shape) // _MULTIPLICATIONS
 
 
 def _later(source: str, filename: str, scope: dict[str, Any]) -> Callable[..., Any]:

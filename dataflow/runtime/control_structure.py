@@ -362,6 +362,8 @@ class Emitter:
         generator.add_line(f"if not {generator.use(condition.inputs[0])}: break", condition)
         switches = self._pass_switches(frame)
         body = [i for i in items if i not in before and i not in switches]
+        if len(switches) == sum(op.op_def.control_flow == "switch" for op in frame.nodes):
+            body.sort(key=_comes_later)  # there is no condition for which anything has to wait
         self.emit_items(body, frame)
         nexts = [generator.use(_next_value(op)) for op in heads]
         if names:
@@ -455,6 +457,17 @@ def _members(item: Item) -> list[Operation]:
     for child in item.children:
         result.extend(_members(child))
     return result
+
+
+def _comes_later(item: Item) -> bool:
+    """False for constants, and for what takes the last element of a list that is a variable of the loop: first of all,
+    so that what computes stands together, and lists of calls are long."""
+    if isinstance(item, Frame) or item.type == "Const":
+        return isinstance(item, Frame)
+    if item.type != "TensorListPopBack" or item.control_inputs:
+        return True
+    elements, shape = (t.op for t in item.inputs)
+    return elements.op_def.control_flow != "switch" or shape.type != "Const"
 
 
 def _int32(value: int) -> Any:

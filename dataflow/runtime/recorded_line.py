@@ -103,10 +103,10 @@ def views_among(
 
 
 class _Holder:
-    """Stands for a variable, or a packed matrix, in the text of a line."""
+    """Stands for a variable in the text of a line."""
 
     def __init__(self, array: Array) -> None:
-        self.array = self.matrix = array
+        self.array = array
 
     def read(self) -> Array:
         return self.array
@@ -188,7 +188,9 @@ class Trial:
             if variable is not None:
                 names[variable[1]] = _Holder(x)
             elif text.endswith(".matrix"):
-                names[text.partition(".")[0]] = _Holder(x)
+                from dataflow.kernels.jit.gemm import PackedMatrix
+
+                names[text.partition(".")[0]] = PackedMatrix(x)
             elif text.isidentifier():
                 names[text] = x[()] if layout is not None and layout.is_scalar else x
             else:
@@ -202,7 +204,9 @@ class Trial:
 
         outputs = self._outputs()
         arrays = [x for k, x in enumerate(inputs) if k not in self._constants]
-        w = CallWriter([*arrays, *(x for i, x in enumerate(outputs) if i not in self._parts)])
+        packed = self._packed(inputs)
+        whole = [x for i, x in enumerate(outputs) if i not in self._parts]
+        w = CallWriter([*arrays, *packed.values(), *whole], packed=packed)
         operands = [w.constant(x) if k in self._constants else x for k, x in enumerate(inputs)]
         write(
             w,
@@ -218,6 +222,13 @@ class Trial:
         )
         return w.list()
 
+    def _packed(self, inputs: Sequence[Any]) -> dict[tuple[int, int], Array]:
+        """The panels of a packed matrix among the inputs, by its `id` and the number of parts."""
+        from dataflow.kernels.jit.call_writers import packed_panels
+
+        found = packed_panels(self._op.type, inputs)
+        return {} if found is None else {(id(inputs[1]), found[0]): found[1]}
+
     def _outputs(self) -> list[Array]:
         """Arrays for the results, with a number that is none of theirs."""
         found = [np.full(x.shape, 77, x.dtype) for x in self._made]
@@ -229,7 +240,7 @@ class Trial:
         outputs = self._outputs()
         arrays = [np.asarray(x) for k, x in enumerate(inputs) if k not in self._constants]
         whole = [x for i, x in enumerate(outputs) if i not in self._parts]
-        if not written.run(*arrays, *whole):
+        if not written.run(*arrays, *self._packed(inputs).values(), *whole):
             return False
         return all(same_bits(a, b) for a, b in zip(outputs, wanted, strict=True))
 

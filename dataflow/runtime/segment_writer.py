@@ -68,9 +68,12 @@ class SegmentWriter:
             text: self._fixed[text] if text in self._fixed else example_of(layout)
             for text, layout in externals.items()
         }
+        panels, packed = self._panels(examples)
         given = {n: example_of(self._layout(n)) for n in fresh}
         w = CallWriter(
-            [*examples.values(), *given.values()], [examples[text] for text in self._fixed]
+            [*examples.values(), *panels.values(), *given.values()],
+            [examples[text] for text in self._fixed],
+            packed=packed,
         )
         self._values, self._layouts = {**examples, **given}, dict(externals)
         self._alive = dict.fromkeys(kept, 1)
@@ -87,7 +90,7 @@ class SegmentWriter:
         places = {name: i for i, name in enumerate(fresh)}
         function = _function(
             written,
-            [not layout.shape for layout in externals.values()],
+            [not layout.shape for layout in externals.values()] + [False] * len(panels),
             [self._layout(n) for n in fresh],
             [(places[whole], offset, self._layout(n)) for n, (whole, offset) in cut.items()],
             [*(self._values[n] for n in kept), *fixed.values()],
@@ -97,7 +100,7 @@ class SegmentWriter:
         lines = sorted({self._setter[n] for n in own_lines})
         return WrittenList(
             function,
-            list(externals),
+            [*externals, *panels],
             results,
             self._outer(),
             lines,
@@ -205,6 +208,31 @@ class SegmentWriter:
                     found.setdefault(text, layout)
             known.update(self._lists.lines[i].sets)
         return found
+
+    def _panels(
+        self, examples: dict[str, Array]
+    ) -> tuple[dict[str, Array], dict[tuple[int, int], Array]]:
+        """What the list takes besides: examples of the panels of packed matrices, by expression, and by the `id` of a
+        matrix's example and the number of parts."""
+        from dataflow.kernels.jit.call_writers import packed_panels
+
+        found: dict[str, Array] = {}
+        packed: dict[tuple[int, int], Array] = {}
+        for i in self._numbers:
+            op, recorded = self._lists.lines[i].op, self._lists.recorded[i]
+            assert recorded is not None and op is not None
+            if not any(text.endswith(".matrix") for text in self._lists.operands[i]):
+                continue
+            right = self._lists.operands[i][-1]
+            matrix, rows = examples.get(right), recorded.inputs[0]
+            if matrix is None or rows is None:
+                continue
+            made = packed_panels(op.type, [example_of(rows), matrix])
+            if made is not None:
+                parts, there = made
+                text = f"{right.removesuffix('.matrix')}.panels({parts})"
+                packed[id(matrix), parts] = found.setdefault(text, there)
+        return found, packed
 
     def _fixed_externals(self, externals: dict[str, Layout]) -> dict[str, Array]:
         """The values of what the list takes that depend on shapes alone: it holds for these."""

@@ -291,8 +291,10 @@ BY_TYPE = {
     "runtime/capture_split.py": "_CopyToDevice _CopyToHost",
     # An assignment of another shape, by the attribute that only this op has.
     "runtime/read_order.py": "Assign",
-    # A view that each round of a loop would read across memory is copied before it.
-    "runtime/control_structure.py": "Transpose",
+    # A view that each round of a loop would read across memory is copied before it; lists' last elements come first.
+    "runtime/control_structure.py": "TensorListPopBack Transpose",
+    # Products, which take longer than their results have elements.
+    "runtime/call_lists.py": "MatMul _MatMulSum _PackedProduct",
     # `for i in tf.range(n)` counts, and makes no vector of the numbers.
     "autograph/loops.py": "Range",
     # `tf.get_session_handle` keeps what this op is given.

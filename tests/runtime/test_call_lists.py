@@ -842,3 +842,23 @@ def test_an_interrupt_in_a_list_shows_the_program_alone() -> None:
     known = ("<dataflow ", "<frozen ")
     others = [(f, p) for f, p in entered if f.startswith("<") and not f.startswith(known)]
     assert [x for x in others if x[1] != "dataflow" and not x[1].startswith("namedtuple_")] == []
+
+
+def test_a_loop_with_large_products_is_a_list_each_way() -> None:
+    x, w = tf.placeholder(tf.float32, [5, 40, 96]), tf.get_variable("w", [192, 192])
+    cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(96) for _ in range(2)])
+    outputs, _ = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32, time_major=True)
+    loss = tf.reduce_sum(tf.square(outputs)) + tf.reduce_sum(w)
+    gradients = tf.gradients(loss, tf.trainable_variables())
+    fetches, feed = [loss, *gradients], {x: normal(5, 40, 96)}
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        first = session.run(fetches, feed)
+        last = run_until_lists(session, fetches, feed)[-1]
+        text = source(session, fetches, feed)
+    for a, b in zip(first, last, strict=True):
+        np.testing.assert_array_equal(a, b)
+    for body in text.split("while True")[1:]:  # all products of a round are in one list
+        lists = [line for line in body.splitlines() if ".panels(" in line]
+        assert len(lists) == 1 and lists[0].endswith(" nodes"), text
+        assert lists[0].count(".panels(") == 4

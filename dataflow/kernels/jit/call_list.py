@@ -18,7 +18,7 @@ import bisect
 import functools
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,12 +28,14 @@ from dataflow.kernels.blas import PLAIN, ROW_MAJOR, TRANSPOSED, product_function
 from dataflow.kernels.jit.call_list_code import AXES, FIELDS, HEAD, OPERANDS, code, conversion
 from dataflow.kernels.jit.compiler import address_of, reach
 from dataflow.kernels.jit.native_ufunc import merged_axes
+from dataflow.kernels.jit.thread_pool import team_for
 
 
 class At(NamedTuple):
-    """The address of an array's first element, as a field of a call's table."""
+    """The address of an array's first element, and ``offset`` bytes more, as a field of a call's table."""
 
     array: Array
+    offset: int = 0
 
 
 class Single(NamedTuple):
@@ -80,7 +82,8 @@ class CallWriter:
     """Writes a `CallList` for ``arrays``: examples of what it will be given, with the same layouts.
 
     ``numbers`` are those, contiguous, that will have the same contents, ``changed`` those that calls change in place: to
-    such an array nobody else may refer.
+    such an array nobody else may refer. ``packed`` has the panels (`gemm.PackedMatrix.panels`), also among
+    ``arrays``, of matrices by their `id` and the number of parts.
     """
 
     def __init__(
@@ -88,8 +91,10 @@ class CallWriter:
         arrays: Sequence[Array],
         numbers: Sequence[Array] = (),
         changed: Sequence[Array] = (),
+        packed: Mapping[tuple[int, int], Array] | None = None,
     ) -> None:
         self._arrays = list(arrays)
+        self.packed = packed or {}
         self._numbers = {id(x) for x in numbers}
         self._changed = {id(x) for x in changed}
         self._calls: list[tuple[int, tuple[Any, ...]]] = []
@@ -149,6 +154,21 @@ class CallWriter:
     def call(self, function: int, *fields: Any) -> None:
         """Adds a call of ``function`` with a table of integers, floats, `At`s, `Single`s and `Number`s."""
         self._calls.append((function, fields))
+
+    def share(self, calls: Sequence[tuple[int, Sequence[Any]]]) -> None:
+        """Adds calls that threads may make at the same time, as by `thread_pool.run_calls`."""
+        team, members = team_for(len(calls))
+        if team is None:
+            for function, fields in calls:
+                self.call(function, *fields)
+            return
+        places: list[int] = []
+        offset = 16 * len(calls)
+        for function, fields in calls:
+            places += (function, offset)
+            offset += 8 * len(fields)
+        fields = [field for _, fields in calls for field in fields]
+        self.call(team.share, team.memory, members, 1, len(calls), *places, *fields)
 
     def ufunc(self, ufunc: np.ufunc, *arrays: Array) -> bool:
         """``ufunc(*inputs, out=out)``; the inputs are broadcast, and none is converted."""
@@ -310,9 +330,9 @@ class CallWriter:
                 if type(field) is At:
                     place = self._place(field.array)
                     if place is None:
-                        tables.append(address_of(field.array))
+                        tables.append(address_of(field.array) + field.offset)
                         continue
-                    patches.append((head + len(tables), *place))
+                    patches.append((head + len(tables), place[0], place[1] + field.offset))
                     tables.append(0)
                 elif type(field) is Number:
                     place = self._place(field.array)

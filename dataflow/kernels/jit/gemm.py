@@ -51,9 +51,9 @@ LEAST_ROWS, LEAST_COLUMNS = 4, BLOCK
 #: From how many bytes on the steps of a left matrix (a transposed one) are far apart. Their lines fall on the
 #: same few sets of the L1 cache, and none stays for the next tile: rows and steps that are multiplied by a
 #: panel are copied first (``packs_left``).
-_FAR = 1024
+FAR = 1024
 #: The most rows of a product that uses a packed matrix.
-_MOST_ROWS = 512
+MOST_ROWS = 512
 #: The fewest multiplications for which the steps of the sum are divided among threads, and the number
 #: of shares: the same on all machines, as it determines how the sums round.
 _LEAST_DIVIDED, _STEP_SHARES = 3 << 20, 4
@@ -61,9 +61,10 @@ _LEAST_DIVIDED, _STEP_SHARES = 3 << 20, 4
 NUM_FIELDS = len(FIELDS)
 #: Panels are shared by several blocks of rows as long as they take no more than this together.
 _MOST_KEPT_BYTES = 4 << 20
-_PANEL_BYTES = MOST_COLUMNS * NUMBER_BYTES * MOST_STEPS
+PANEL_BYTES = MOST_COLUMNS * NUMBER_BYTES * MOST_STEPS
 _pack_addresses = struct.Struct("q" * len(ADDRESSES)).pack
-_pack_fields = struct.Struct("q" * (len(FIELDS) - len(ADDRESSES))).pack
+_fields = struct.Struct("q" * (len(FIELDS) - len(ADDRESSES)))
+_pack_fields, unpack_fields = _fields.pack, _fields.unpack
 _local = threading.local()
 
 
@@ -91,7 +92,7 @@ def multiply(a: Array, b: Array, out: Any, parts: int = 1) -> bool:
     The pool's threads share ``parts`` of it: ranges of columns, of rows where there are more of
     these, or of steps of the sum.
     """
-    layout = _layout_of(a, b, out, parts)
+    layout = layout_of(a, b, out, parts)
     if layout is None:
         return False
     others = [np.empty(out.shape, np.float32) for _ in range(layout.num_outs - 1)]
@@ -112,16 +113,17 @@ class PackedMatrix:
         self.matrix = b
         #: By number of parts: where the packed columns of each begin, and the buffer, kept alive.
         self._packed: dict[int, tuple[list[int], Any]] = {}
+        self._panels: dict[int, Array] = {}
 
     def multiply(self, a: Array, out: Any, parts: int) -> bool:
         """``out = a @ b``; ``False`` as `multiply`, or where packing does not pay off."""
         b = self.matrix
         (rows, steps), columns = a.shape, b.shape[1]
-        if not LEAST_ROWS <= rows <= _MOST_ROWS or columns < parts * LEAST_COLUMNS:
+        if not LEAST_ROWS <= rows <= MOST_ROWS or columns < parts * LEAST_COLUMNS:
             return False
         if not a.dtype.char == b.dtype.char == "f":
             return False
-        if a.strides[1] >= _FAR:  # panels of other lengths would round otherwise than `multiply`
+        if a.strides[1] >= FAR:  # panels of other lengths would round otherwise than `multiply`
             return False
         transposed = b.strides[1] != NUMBER_BYTES
         if (transposed and b.strides[0] != NUMBER_BYTES) or out.strides[1] != NUMBER_BYTES:
@@ -131,7 +133,7 @@ class PackedMatrix:
             return False
         found = self._packed.get(parts)
         kept = TO_STAY if found is None else THERE
-        layout = _lay_out_columns(
+        layout = lay_out_columns(
             function, (rows, steps, columns), a.strides, b.strides, out.strides[0], parts, kept
         )
         if found is None:
@@ -146,9 +148,27 @@ class PackedMatrix:
         self._packed[parts] = found
         return True
 
+    def panels(self, parts: int) -> Array:
+        """The packed matrix as `multiply` reads it for so many parts; `product_calls.with_panels` is of these.
+
+        Raises `ValueError` where `multiply` does not pack it.
+        """
+        found = self._panels.get(parts)
+        if found is None:
+            steps, columns = self.matrix.shape
+            if parts not in self._packed:
+                few, out = (np.zeros((LEAST_ROWS, n), np.float32) for n in (steps, columns))
+                if not self.multiply(few, out, parts):
+                    raise ValueError(f"a matrix {self.matrix.shape} is not packed in {parts} parts")
+            (start, *_), buffer = self._packed[parts]
+            offset = start - address_of(buffer)
+            there = buffer[offset : offset + _bytes_of_panels(steps, columns)]
+            found = self._panels[parts] = there.view(np.float32)
+        return found
+
     @staticmethod
     def _make_room(layout: Sequence[Any], steps: int, columns: int) -> tuple[list[int], Any]:
-        start, buffer = _aligned(_bytes_of_panels(steps, columns))
+        start, buffer = aligned(_bytes_of_panels(steps, columns))
         steps = -(-steps // BLOCK) * BLOCK
         # The columns before a part fill whole vectors.
         return [start + out_at * steps for _, out_at, _ in layout], buffer
@@ -159,14 +179,14 @@ def _bytes_of_panels(steps: int, columns: int) -> int:
     return -(-steps // BLOCK) * BLOCK * (columns + BLOCK) * NUMBER_BYTES
 
 
-def _aligned(num_bytes: int) -> tuple[int, Any]:
+def aligned(num_bytes: int) -> tuple[int, Any]:
     """The aligned address of ``num_bytes`` bytes, and the buffer that keeps them alive."""
     buffer = np.empty(num_bytes + ALIGNMENT, np.uint8)
     return -(-address_of(buffer) // ALIGNMENT) * ALIGNMENT, buffer
 
 
 @functools.lru_cache(maxsize=1024)
-def _lay_out_columns(
+def lay_out_columns(
     function: int,
     sizes: tuple[int, int, int],
     left_strides: tuple[int, int],
@@ -215,7 +235,7 @@ class _Layout(NamedTuple):
         run_calls(calls)
 
 
-def _layout_of(a: Array, b: Array, out: Any, parts: int, by_steps: bool = True) -> _Layout | None:
+def layout_of(a: Array, b: Array, out: Any, parts: int, by_steps: bool = True) -> _Layout | None:
     """How a product is computed; ``None`` where it is left to BLAS."""
     (rows, steps), columns = a.shape, b.shape[1]
     if (
@@ -295,7 +315,7 @@ def lay_out(
         fields = _pack_fields(
             *(*lengths, left_row, left_step, right_row, right_column),
             columns * NUMBER_BYTES if here[3] else out_row,
-            *(most_rows, most_steps, kept, left_step >= _FAR and left_row == NUMBER_BYTES),
+            *(most_rows, most_steps, kept, left_step >= FAR and left_row == NUMBER_BYTES),
         )
         found.append((*here, kept_bytes, fields))
     return _Layout(function, len(found) if by_steps else 1, tuple(found))
@@ -319,9 +339,9 @@ def panel_address(number: int, num_bytes: int = 0) -> int:
     while len(panels) <= number:
         panels.append((0, 0, None))
     size, address, _ = panels[number]
-    needed = max(num_bytes, _PANEL_BYTES)
+    needed = max(num_bytes, PANEL_BYTES)
     if size < needed:
-        start, buffer = _aligned(LEFT_BYTES + needed)
+        start, buffer = aligned(LEFT_BYTES + needed)
         address = start + LEFT_BYTES
         panels[number] = needed, address, buffer
     return address  # type: ignore[no-any-return]

@@ -12,7 +12,8 @@ by two with a sleeping helper, 140 here, and 160 where the member was asleep.
 
 The list is published in one 64-bit word: its number, its length, and the index of the next call. A
 thread that increments that index atomically makes the call. As the word holds everything that must
-be read together, no thread can take a call of a list that is finished.
+be read together, no thread can take a call of a list that is finished. A team works for one caller at a
+time; a thread that finds it at work makes all of its calls itself.
 
 Linux on x86-64 and 64-bit ARM, with llvmlite; elsewhere `run_calls` makes the calls one by one.
 """
@@ -48,8 +49,8 @@ MOST_CALLS = (1 << 16) - 1
 #: Offsets in the team's memory, in bytes. Fields written by different threads are on separate cache
 #: lines.
 _WORD, _DONE, _SLEEPERS, _CALLER_SLEEPS, _CALLS = 0, 64, 128, 192, 256
-_PATIENCE, _MEMBERS, _STOPPED, _EACH, _JOINED = 264, 272, 280, 288, 320
-_MEMORY_BYTES = 384
+_PATIENCE, _MEMBERS, _STOPPED, _EACH, _JOINED, _BUSY = 264, 272, 280, 288, 320, 384
+_MEMORY_BYTES = 448
 
 #: The number of the system call `futex`, and the instruction for a short pause.
 _MACHINES = {"x86_64": (202, "pause"), "aarch64": (98, "yield")}
@@ -64,18 +65,18 @@ class Team:
         machine = platform.machine()
         if sys.platform != "linux" or machine not in _MACHINES:
             raise ImportError(f"teams are for Linux on {' and '.join(_MACHINES)}, not {machine}")
-        serve, run, wait = compile_source(source(*_MACHINES[machine]), "serve", "run", "wait")
+        names = "serve", "run", "wait", "share"
+        serve, run, wait, self.share = compile_source(source(*_MACHINES[machine]), *names)
         self._buffer = np.zeros(_MEMORY_BYTES + 64, np.uint8)
-        self._memory = -(-address_of(self._buffer) // 64) * 64
-        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4, ctypes.c_char_p)(run)
-        self.busy = threading.Lock()
+        self.memory = -(-address_of(self._buffer) // 64) * 64
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4, ctypes.c_char_p)(run)
         self._set(_PATIENCE, max(1, int(_WAITING_SECONDS / _seconds_of_a_look(wait))))
         self._process = os.getpid()
         serving = ctypes.CFUNCTYPE(None, ctypes.c_int64)(serve)
 
         def work() -> None:
             compute_in_this_thread()
-            serving(self._memory)
+            serving(self.memory)
 
         self._threads = [
             threading.Thread(target=work, name="dataflow-team", daemon=True) for _ in range(members)
@@ -85,10 +86,10 @@ class Team:
         atexit.register(self.stop)  # the machine code is freed with the interpreter
 
     def _set(self, place: int, number: int) -> None:
-        ctypes.c_int64.from_address(self._memory + place).value = number
+        ctypes.c_int64.from_address(self.memory + place).value = number
 
     def run(self, calls: Sequence[Call], each: int, members: int) -> None:
-        """As `run_calls`, with at most ``members`` members; the caller holds `busy`."""
+        """As `run_calls`, with at most ``members`` members."""
         count = len(calls)
         offset = 16 * count
         places: list[int] = []
@@ -98,17 +99,17 @@ class Team:
             offset += len(table)
             tables.append(table)
         tables[0] = struct.pack(f"{2 * count}q", *places)
-        self._run(self._memory, members, each, count // each, b"".join(tables))
+        self._run(self.memory, members, each, count // each, b"".join(tables))
 
     def stop(self) -> None:
         """Ends the threads; does nothing in a forked process."""
         if os.getpid() != self._process:
             return
-        with self.busy:
-            self._set(_STOPPED, 1)
-            self._run(self._memory, 0, 1, 0, b"")
-            for thread in self._threads:
-                thread.join()
+        self._set(_STOPPED, 1)
+        while not self._run(self.memory, 0, 1, 0, b""):  # it works for another thread
+            time.sleep(1e-4)
+        for thread in self._threads:
+            thread.join()
 
 
 def _seconds_of_a_look(wait: int) -> float:
@@ -140,17 +141,20 @@ def run_calls(calls: Sequence[Call], each: int = 1) -> None:
     The team makes them if this thread may use several threads (`parallel.limited_to`) and no other
     thread is using the team; otherwise this thread does. A table's length is a multiple of 8 bytes.
     """
-    members = min(num_workers(), len(calls)) - 1
-    if members > 0 and len(calls) <= MOST_CALLS:
-        team = _team(os.getpid())
-        if team is not None and team.busy.acquire(blocking=False):
-            try:
-                team.run(calls, each, members)
-                return
-            finally:
-                team.busy.release()
+    team, members = team_for(len(calls))
+    if team is not None:
+        team.run(calls, each, members)
+        return
     for function, table in calls:
         _callable(function)(table)
+
+
+def team_for(count: int) -> tuple[Team | None, int]:
+    """The team that makes so many calls, and with how many members; ``None`` where this thread does it alone."""
+    members = min(num_workers(), count) - 1
+    if members < 1 or count > MOST_CALLS:
+        return None, 0
+    return _team(os.getpid()), members
 
 
 def call_table(function: int, table: bytes) -> None:
@@ -175,9 +179,12 @@ def source(futex: int, moment: str) -> str:
 
     ``serve(memory)`` is a member's main loop. ``run(memory, members, each, count, list)`` publishes a
     list, takes part, and returns when all its calls are made; the list begins with pairs (address of a
-    function, offset of its table in the list). ``wait(count)`` only spins, to measure how long it takes.
+    function, offset of its table in the list). It says 0 where the team worked for another caller, and all calls were
+    made here. ``share(table)`` is ``run`` with its arguments, and then the list, in a table. ``wait(count)`` only
+    spins, to measure how long it takes.
     """
-    return module(_take(), _serve(futex, moment), _run(futex, moment), _spin(moment))
+    functions = _take(), _serve(futex, moment), _run(futex, moment), _share(), _spin(moment)
+    return module(*functions)
 
 
 class _Text(Writer):
@@ -211,6 +218,20 @@ class _Text(Writer):
         """A short pause for the processor."""
         self.do(f'call void asm sideeffect "{moment}", ""()')
 
+    def make(self, calls: str, first: str | int, count: str) -> None:
+        """Makes so many calls of a list, from the ``first`` on."""
+
+        def once(i: str) -> int:
+            entry = self.element("i8", calls, self.op("mul", self.op("add", i, first), 16))
+            function, offset = (
+                self.load("ptr", entry),
+                self.load("i64", self.element("i8", entry, 8)),
+            )
+            self.call(function, ("ptr", self.element("i8", calls, offset)))
+            return 1
+
+        self.loop(count, once)
+
     def idle(self, looks: str, patience: str, moment: str) -> None:
         """Pauses before the next look (block ``wait``), or after too many goes on with ``sleep``."""
         self.begin("idle")
@@ -240,17 +261,7 @@ def _take() -> Writer:
     w.branch(w.put(f"extractvalue {{i64, i1}} {pair}, 1"), "make", "next")
     w.begin("make")
     calls, each = w.load("ptr", w.place(_CALLS)), w.load("i64", w.place(_EACH))
-    first = w.op("mul", i, each)
-    after = w.op("add", first, each)
-    w.enter("call")
-    call = w.phi("i64", first, "make")
-    entry = w.element("i8", calls, w.op("mul", call, 16))
-    function, offset = w.load("ptr", entry), w.load("i64", w.element("i8", entry, 8))
-    w.call(function, ("ptr", w.element("i8", calls, offset)))
-    following = w.op("add", call, 1)
-    w.arrive(call, following)
-    w.branch(w.compare("eq", following, after), "made", "call")
-    w.begin("made")
+    w.make(calls, w.op("mul", i, each), each)
     w.arrive(made, w.op("add", made, 1))
     w.jump("next")
     w.begin("over")
@@ -300,7 +311,13 @@ def _serve(futex: int, moment: str) -> Writer:
 
 
 def _run(futex: int, moment: str) -> Writer:
-    w = _Text("void @run(ptr %memory, i64 %members, i64 %each, i64 %count, ptr %list)")
+    w = _Text("i64 @run(ptr %memory, i64 %members, i64 %each, i64 %count, ptr %list)")
+    busy = w.put(f"atomicrmw xchg ptr {w.place(_BUSY)}, i64 1 seq_cst")
+    w.branch(w.compare("eq", busy, 0), "publish", "alone")
+    w.begin("alone")
+    w.make("%list", 0, w.op("mul", "%each", "%count"))
+    w.leave("i64", 0)
+    w.begin("publish")
     patience = w.load("i64", w.place(_PATIENCE))
     w.store("i64", "%each", w.place(_EACH))
     w.store("ptr", "%list", w.place(_CALLS))
@@ -328,6 +345,16 @@ def _run(futex: int, moment: str) -> Writer:
     w.futex(futex, _DONE, _WAIT, now)
     w.jump("sleep")
     w.begin("end")
+    w.show(0, _BUSY)
+    w.leave("i64", 1)
+    return w
+
+
+def _share() -> Writer:
+    w = _Text("void @share(ptr %table)")
+    kinds = ("ptr", *["i64"] * 3)
+    values = [(k, w.load(k, w.element("i64", "%table", i))) for i, k in enumerate(kinds)]
+    w.call("@run", *values, ("ptr", w.element("i64", "%table", len(kinds))), result="i64")
     w.leave()
     return w
 

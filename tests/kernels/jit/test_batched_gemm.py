@@ -92,7 +92,7 @@ def test_what_is_left_to_numpy(a: Any, b: Any) -> None:
 
 
 def test_results_of_heads_turn_back_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "_MEDIUM_PRODUCT", 0)
+    monkeypatch.setattr(parallel, "MEDIUM_PRODUCT", 0)
     weights, values = PAIRS["heads"]
     mixed = parallel.batch_of_products(weights, values)
     np.testing.assert_array_equal(mixed, np.matmul(weights, values))

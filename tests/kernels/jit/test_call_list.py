@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dataflow.kernels.jit.call_list import CallWriter
+from dataflow.kernels import parallel
+from dataflow.kernels.jit import gemm, product_calls, thread_pool
+from dataflow.kernels.jit.call_list import At, CallWriter
 from dataflow.kernels.jit.call_list_code import is_available
+from dataflow.kernels.jit.call_writers import Node, products, write
+from dataflow.kernels.parallel import matrix_product
 from dataflow.runtime.array_layouts import Layout, example_of
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="this machine runs no machine code")
@@ -216,3 +221,58 @@ def test_calls_are_taken_back() -> None:
     assert w.ufunc(np.exp, x, out)
     w.rewind(mark)
     assert w.list().num_calls == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(
+    "sizes", [(50, 256, 256), (50, 300, 130), (8, 4096, 256), (600, 40, 90), (5, 512, 800)]
+)
+def test_threads_share_products_of_a_list(
+    sizes: tuple[int, int, int], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, steps, columns = sizes
+    for module in (parallel, thread_pool):
+        monkeypatch.setattr(module, "num_workers", lambda: threads)
+    monkeypatch.setattr(parallel, "num_threads", lambda: threads)
+    for a, b in (
+        (normal(rows, steps), normal(steps, columns)),
+        (normal(steps, rows).T, normal(columns, steps).T),
+    ):
+        out = np.empty((rows, columns), "f")
+        matrix = gemm.PackedMatrix(b)
+        shapes = [a.shape, b.shape]
+        parts = products.packed_parts("_PackedProduct", shapes)
+        panels = matrix.panels(parts) if parts and rows <= gemm.MOST_ROWS else np.zeros(1, "f")
+        for packed in ({}, {(id(b), parts): panels}):
+            w = CallWriter([a, b, panels, out], packed=packed)
+            op_type = "_PackedProduct" if packed else "MatMul"
+            attrs = {"transpose_a": False, "transpose_b": False}
+            write(w, Node(op_type, attrs, [a, b], [out], frozenset(), None, 0))
+            written = w.list()
+            for x in (a, other(a)):
+                out[...] = 77
+                assert written.run(x, b, panels, out)
+                wanted = parallel.product_with_packed(x, matrix) if packed else matrix_product(x, b)
+                np.testing.assert_array_equal(out, wanted)
+
+
+def test_a_list_of_a_thread_that_finds_the_team_at_work_computes_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(thread_pool, "num_workers", lambda: 2)
+    team, members = thread_pool.team_for(2)
+    if team is None:
+        pytest.skip("this machine has no teams")
+    assert members == 1
+    a, b, out = normal(50, 256), normal(256, 256), np.zeros((50, 256), "f")
+    calls = product_calls.of_product(a, b, lambda _: [out], 2)
+    assert calls is not None and len(calls) == 2
+    w = CallWriter([a, b, out])
+    w.share([(f, [At(*x) if type(x) is tuple else x for x in fields]) for f, fields in calls])
+    written, wanted = w.list(), matrix_product(a, b)
+    busy = ctypes.c_int64.from_address(team.memory + thread_pool._BUSY)
+    for value in (1, 0):
+        busy.value, out[...] = value, 77
+        assert written.run(a, b, out)
+        assert busy.value == value
+        np.testing.assert_array_equal(out, wanted)

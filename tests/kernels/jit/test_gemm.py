@@ -79,7 +79,7 @@ def test_blocks_of_rows_share_panels(
         monkeypatch.setattr(gemm, "_MOST_KEPT_BYTES", most_bytes)
         gemm.lay_out.cache_clear()
         out = np.empty((600, 150), np.float32)
-        layout = gemm._layout_of(a, b, out, 2)
+        layout = gemm.layout_of(a, b, out, 2)
         assert layout is not None
         assert [bool(part[4]) for part in layout.parts] == [most_bytes > 0] * 2
         assert gemm.multiply(a, b, out, 2)
@@ -93,7 +93,7 @@ def test_blocks_of_rows_share_panels(
 def test_a_transposed_left_matrix_whose_steps_are_far_apart(rows: int) -> None:
     """Its panels are shorter; a packed right matrix, whose panels are not, leaves it alone."""
     a, b = _whole_numbers((150, rows), 1).T, _whole_numbers((150, 80), 2)
-    assert a.strides[1] >= gemm._FAR
+    assert a.strides[1] >= gemm.FAR
     out = np.empty((rows, 80), np.float32)
     assert gemm.multiply(a, b, out)
     np.testing.assert_array_equal(out, a @ b)

@@ -11,6 +11,7 @@ compiled.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,15 @@ from dataflow.kernels.jit.call_writers import (
 from dataflow.kernels.jit.call_writers.base import CannotWrite, Node, NotCompiled, must, writers
 from dataflow.kernels.jit.call_writers.elementwise import BY_TABLE, by_table, function_of, traced
 
-__all__ = ["CannotWrite", "Node", "NotCompiled", "can_be_written", "op_types", "write"]
+__all__ = [
+    "CannotWrite",
+    "Node",
+    "NotCompiled",
+    "can_be_written",
+    "op_types",
+    "packed_panels",
+    "write",
+]
 
 #: The op types of `convolutions`, which takes as long to load as all other writers.
 _CONVOLUTIONS = frozenset(
@@ -47,6 +56,19 @@ def can_be_written(op_type: str, kernel: Any) -> bool:
         or isinstance(kernel, np.ufunc)
         or function_of(kernel) is not None
     )
+
+
+def packed_panels(op_type: str, inputs: Sequence[Any]) -> tuple[int, Any] | None:
+    """(Number of parts, panels) of the right matrix of a product with a packed one; ``None`` where it is not packed."""
+    parts = products.packed_parts(op_type, [x.shape for x in inputs])
+    if not parts:
+        return None
+    from dataflow.kernels.jit.gemm import PackedMatrix
+
+    try:
+        return parts, PackedMatrix(inputs[1]).panels(parts)
+    except ValueError:
+        return None
 
 
 def op_types() -> frozenset[str]:

@@ -3,21 +3,61 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.array_types import Array
-from dataflow.kernels.jit.call_list import CallWriter
+from dataflow.kernels.jit.call_list import At, CallWriter
 from dataflow.kernels.jit.call_writers.base import CannotWrite, Node, must, only, writes
+from dataflow.kernels.parallel import MEDIUM_PRODUCT, num_shares, shares_with_packed
 
-#: Products of more multiplications are packed and shared among threads: they do not belong in a list.
-MOST_MULTIPLICATIONS = 1 << 19
+#: Products of more multiplications take so long that they do not belong in a list.
+MOST_MULTIPLICATIONS = 1 << 24
+#: Batches of more multiplications are shared among threads.
+_MOST_IN_BATCH = 1 << 19
 
 
 def _product(w: CallWriter, a: Array, b: Array, out: Array) -> None:
-    if a.shape[0] * a.shape[1] * b.shape[1] >= MOST_MULTIPLICATIONS:
+    """As `parallel.matrix_product`."""
+    multiplications = a.shape[0] * a.shape[1] * b.shape[1]
+    if multiplications >= MOST_MULTIPLICATIONS:
         raise CannotWrite
+    if multiplications >= MEDIUM_PRODUCT and _by_our_code(w, a, b, out, multiplications):
+        return
     must(w.product(a, b, out))
+
+
+def _by_our_code(w: CallWriter, a: Array, b: Array, out: Array, multiplications: int) -> bool:
+    from dataflow.kernels.jit import product_calls
+
+    others: list[Array] = []
+
+    def outs(count: int) -> list[Array]:
+        while len(others) < count - 1:
+            others.append(w.buffer(out.shape, out.dtype))
+        return [out, *others]
+
+    calls = product_calls.of_product(a, b, outs, num_shares(multiplications))
+    if calls is None:
+        return False
+    _share(w, calls)
+    for x in others:
+        must(w.ufunc(np.add, out, x, out))
+        w.release(x)
+    return True
+
+
+def _share(w: CallWriter, calls: list[tuple[int, list[Any]]]) -> None:
+    w.share([(f, [At(*x) if type(x) is tuple else x for x in fields]) for f, fields in calls])
+
+
+def packed_parts(op_type: str, shapes: Sequence[tuple[int, ...]]) -> int:
+    """Into how many parts a matrix is packed for a product with inputs of these ``shapes``; 0 where it is not."""
+    if op_type != "_PackedProduct" or len(shapes[0]) != 2:
+        return 0
+    return shares_with_packed(math.prod(shapes[0]) * shapes[1][1])
 
 
 @writes("MatMul")
@@ -33,7 +73,17 @@ def _mat_mul(w: CallWriter, node: Node) -> None:
 @writes("_PackedProduct")
 def _packed_product(w: CallWriter, node: Node) -> None:
     only(node)
-    _product(w, node.inputs[0], node.inputs[1], node.results[0])
+    (a, b), out = node.inputs, node.results[0]
+    parts = packed_parts(node.op_type, [a.shape, b.shape])
+    panels = w.packed.get((id(b), parts))
+    if panels is not None and math.prod(a.shape) * b.shape[1] < MOST_MULTIPLICATIONS:
+        from dataflow.kernels.jit import product_calls
+
+        calls = product_calls.with_panels(a, b, panels, out, parts)
+        if calls is not None:
+            _share(w, calls)
+            return
+    _product(w, a, b, out)
 
 
 @writes("_MatMulSum")
@@ -63,7 +113,7 @@ def _batch_mat_mul(w: CallWriter, node: Node) -> None:
     if node.attrs["adj_y"]:
         b = b.swapaxes(-1, -2)
     batch = out.shape[:-2]
-    if math.prod(batch) > 256 or out.size * a.shape[-1] >= MOST_MULTIPLICATIONS:
+    if math.prod(batch) > 256 or out.size * a.shape[-1] >= _MOST_IN_BATCH:
         raise CannotWrite
     a, b = np.broadcast_to(a, (*batch, *a.shape[-2:])), np.broadcast_to(b, (*batch, *b.shape[-2:]))
     for index in np.ndindex(*batch):
