@@ -121,6 +121,8 @@ def absent(package: str, name: str, known: Iterable[str] = ()) -> AttributeError
     if not hint:
         close = difflib.get_close_matches(name, known, n=3)
         hint = f"Did you mean {' or '.join(f'{public}.{c}' for c in close)}?" if close else ""
+    if not hint.startswith("tf."):
+        hint = hint[:1].upper() + hint[1:]
     text = f"{public}.{name} is not part of dataflow. {hint}".rstrip()
     # An object of its own: Python would look for a name like it in the module, and ask a second time.
     return AttributeError(text, name=name, obj=object())

@@ -130,6 +130,7 @@ from dataflow.rnn.loops import (
     raw_rnn as raw_rnn,
 )
 from dataflow.rnn.static_loops import (
+    static_bidirectional_rnn as bidirectional_rnn,
     static_rnn as rnn,
     static_bidirectional_rnn as static_bidirectional_rnn,
     static_rnn as static_rnn,

@@ -141,7 +141,7 @@ def _only_named(
     if sentinel is not None:
         raise ValueError(
             f"Only call `{function}` with named arguments (labels=..., logits=..., ...): an argument "
-            "was given by its position."
+            "was given by its position. Before TensorFlow 1.0 their order was (logits, labels)."
         )
     if labels is None or logits is None:
         raise ValueError("Both `labels` and `logits` must be provided.")

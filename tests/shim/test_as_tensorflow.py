@@ -154,7 +154,7 @@ result.append([hasattr(tf.contrib, "timeseries"), hasattr(tf, "no_such"), tf.con
     assert "tf.python.ops.math_ops.no_such_op is not part of dataflow." in found[6]
     assert "tf.keras.no_such_module is not part of dataflow." in found[7]
     assert found[8].startswith(
-        "ImportError: tf.contrib.training.batch_sequences_with_states is not part of dataflow. cut seq"
+        "ImportError: tf.contrib.training.batch_sequences_with_states is not part of dataflow. Cut seq"
     )
     assert found[9].startswith("AttributeError: tf.contrib.rnn.NoSuchCell is not part of dataflow.")
     assert found[10] == [False, False, "dataflow.contrib.layers"]

@@ -143,7 +143,7 @@ def test_a_tensorflow_installed_beside_is_not_reached(tmp_path: Path) -> None:
         (
             "library",
             "import tensorflow as tf\ndef f():\n    return tf.load_op_library('x.so')\nf()\n",
-            "library.py, line 3: tf.load_op_library is not part of dataflow. custom ops in C++",
+            "library.py, line 3: tf.load_op_library is not part of dataflow. Custom ops in C++",
         ),
         (
             "xla",
