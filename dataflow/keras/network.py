@@ -120,6 +120,10 @@ class Model(Training, Layer):
         self._layers = layers
         self.built = True
 
+    def _init_graph_network(self, inputs: Any, outputs: Any, name: str | None = None) -> None:
+        """TensorFlow's name: subclasses of its Network lay out their network in ``build`` with it."""
+        self._set_network(inputs, outputs)
+
     def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
         """(name, part) for checkpoints of objects: layers by number, attributes, the optimizer."""
         if getattr(self, "inputs", None):

@@ -29,6 +29,7 @@ _TARGETS = {
     "tensorflow": "dataflow",
     "keras": "dataflow.keras",
     "tensorflow_estimator": "dataflow",
+    "tensorflow_probability": "dataflow.shim.probability",
 }
 _OLD_NAMES: dict[str, Any] = {
     "__version__": version.VERSION,

@@ -161,3 +161,27 @@ def test_programs_set_the_inputs_themselves(of):
     assert len(model.updates) == 2
     with pytest.raises(ValueError, match="set already"):
         model._set_inputs(of((3, 4)))
+
+
+def test_a_network_is_laid_out_in_build():
+    """As Berkeley's course on reinforcement learning does, from shapes whose batch is not known."""
+
+    class QFunction(keras.Model):
+        def build(self, input_shape):
+            inputs = [layers.Input(batch_shape=shape) for shape in input_shape]
+            x = layers.Dense(4, "relu")(layers.Concatenate(axis=1)(inputs))
+            self._init_graph_network(inputs, layers.Dense(1)(x))
+            super().build(input_shape)
+
+    observations = tf.placeholder(tf.float32, [None, 3])
+    actions = tf.placeholder(tf.float32, [None, 2])
+    q = QFunction()
+    values = q((observations, actions))
+    again = q((observations, 2 * actions))
+    assert values.shape.as_list() == [None, 1]
+    assert [w.shape.as_list() for w in q.trainable_variables] == [[5, 4], [4], [4, 1], [1]]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        feeds = {observations: np.ones((6, 3)), actions: np.zeros((6, 2))}
+        first, second = session.run([values, again], feeds)
+    np.testing.assert_array_equal(first, second, "the weights are shared")

@@ -24,7 +24,7 @@ from dataflow.ops.reduce import reduce_any
 from dataflow.ops.seeds import counted_as
 from dataflow.ops.sources import placeholder
 from dataflow.ops.variables import Variable
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, as_dimension
 
 
 def weight_settings(settings: dict[str, Any]) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class InputLayer(Layer):
         self.built = True
         self.is_placeholder = input_tensor is None
         if input_tensor is None:
-            sizes = [None if s is None else int(s) for s in shape]
+            sizes = [as_dimension(s).value for s in shape]
             with K.building_graph().as_default():
                 input_tensor = placeholder(self._dtype, sizes, name=name)
         elif isinstance(input_tensor, Variable):
