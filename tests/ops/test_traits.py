@@ -339,6 +339,9 @@ OTHER_WORDS = {
     "graph/serialize.py": "Shape",
     # A function of protobuf's text_format.
     "shim/old_protos.py": "Merge",
+    # Names of TensorFlow Probability.
+    "shim/probability/bijectors.py": "Expm1 Reciprocal",
+    "shim/probability/distributions.py": "TruncatedNormal",
     # Layers of Keras.
     "python/keras1_arguments.py": "Conv2D Conv3D",
     "shim/old_keras.py": "Add Maximum",
