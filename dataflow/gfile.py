@@ -92,7 +92,15 @@ class GFile:
         return self._open().readlines()  # type: ignore[no-any-return]
 
     def write(self, file_content: Any) -> None:
-        """Appends to what was written."""
+        """Appends to what was written.
+
+        As in TensorFlow, a file of bytes takes text, too, as UTF-8, and a file of text takes bytes.
+        Raises `TypeError` for anything else.
+        """
+        if "b" in self._mode and isinstance(file_content, str):
+            file_content = file_content.encode()
+        elif "b" not in self._mode and isinstance(file_content, bytes):
+            file_content = file_content.decode()
         with _translated(self._name):
             self._open().write(file_content)
 

@@ -88,3 +88,15 @@ def test_copies_and_renames_keep_what_is_there_unless_told(tmp_path: Path) -> No
     assert not tf.gfile.Exists(b)
     tf.gfile.Remove(a)
     assert not tf.gfile.Exists(a)
+
+
+def test_files_take_text_and_bytes_whatever_their_mode(tmp_path: Path) -> None:
+    with tf.gfile.GFile(str(tmp_path / "bytes"), "wb") as file:
+        file.write("gr\u00fcn")
+        file.write(b"\xff")
+    assert (tmp_path / "bytes").read_bytes() == b"gr\xc3\xbcn\xff"
+    with tf.gfile.GFile(str(tmp_path / "text"), "w") as file:
+        file.write(b"gr\xc3\xbcn")
+        with pytest.raises(TypeError, match="must be str, not int"):
+            file.write(3)
+    assert (tmp_path / "text").read_text(encoding="utf-8") == "gr\u00fcn"

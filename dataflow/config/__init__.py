@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataflow.config import experimental as experimental
 from dataflow.config.experimental import (
+    LogicalDevice as LogicalDevice,
     PhysicalDevice as PhysicalDevice,
     get_visible_devices as get_visible_devices,
+    list_logical_devices as list_logical_devices,
     list_physical_devices as list_physical_devices,
     set_visible_devices as set_visible_devices,
 )

@@ -110,6 +110,22 @@ def get_checkpoint_format() -> str:
     return checkpoint_writer.checkpoint_format()
 
 
+class LogicalDevice(NamedTuple):
+    """A processor as sessions name it, ``"/job:localhost/replica:0/task:0/device:CPU:0"``, and its type."""
+
+    name: str
+    device_type: str
+
+
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """The visible devices, or those of one type ("CPU", "GPU"), under the names that `tf.device` takes."""
+    prefix = "/job:localhost/replica:0/task:0/device:"
+    return [
+        LogicalDevice(prefix + device.name.removeprefix("/physical_device:"), device.device_type)
+        for device in get_visible_devices(device_type)
+    ]
+
+
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """Nothing to do: memory of a GPU is taken as it is needed."""
 

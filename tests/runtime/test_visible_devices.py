@@ -63,3 +63,13 @@ def test_what_cannot_be() -> None:
     with pytest.raises(ValueError, match="not among the devices"):
         config.set_visible_devices([config.PhysicalDevice("/physical_device:GPU:7", "GPU")])
     assert len(config.get_visible_devices("GPU")) == 2  # nothing has changed
+
+
+def test_logical_devices_are_those_of_a_session() -> None:
+    config.set_visible_devices(config.list_physical_devices("GPU")[:1], "GPU")
+    logical = config.list_logical_devices()
+    with tf.Session() as session:
+        assert [(d.name, d.device_type) for d in session.list_devices()] == logical
+    (gpu,) = config.list_logical_devices("GPU")
+    with tf.device(gpu.name):
+        assert tf.constant(1.0).device == gpu.name
