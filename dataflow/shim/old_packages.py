@@ -128,6 +128,27 @@ def _mend_pillow(module: types.ModuleType) -> None:
         put_missing(module, CUBIC=module.Resampling.BICUBIC)
 
 
+def _mend_pillow_fonts(module: types.ModuleType) -> None:
+    """``font.getsize(text)``, (width, height with what stands above): object detection labels boxes so."""
+
+    def getsize(font: Any, text: Any, *args: Any, **kwargs: Any) -> tuple[int, int]:
+        left, _, right, bottom = font.getbbox(text, *args, **kwargs)
+        return int(right - left), int(bottom)
+
+    for owner in (module.ImageFont, module.FreeTypeFont):
+        put_missing(owner, getsize=getsize)
+
+
+def _mend_pillow_drawing(module: types.ModuleType) -> None:
+    """``draw.textsize(text, font)``: how much room a text takes, on one line or on more."""
+
+    def textsize(draw: Any, text: Any, font: Any = None, *args: Any, **kwargs: Any) -> Any:
+        left, _, right, bottom = draw.textbbox((0, 0), text, font, None, *args, **kwargs)
+        return int(right - left), int(bottom)
+
+    put_missing(module.ImageDraw, textsize=textsize)
+
+
 def _share_flags(module: types.ModuleType) -> None:
     from dataflow.shim.absl_flags import share_flags
 
@@ -146,6 +167,8 @@ COMPLETED: dict[str, Callable[[types.ModuleType], None]] = {
     "matplotlib": _mend_matplotlib,
     "pandas": _mend_pandas,
     "PIL.Image": _mend_pillow,
+    "PIL.ImageDraw": _mend_pillow_drawing,
+    "PIL.ImageFont": _mend_pillow_fonts,
     "sklearn.datasets": _mend_sklearn_datasets,
     "sklearn.externals": _mend_sklearn_externals,
     "sklearn.manifold": _mend_sklearn_manifold,

@@ -250,6 +250,11 @@ result = [np.array_equal(scipy.misc.imread(path), picture), imread(path, flatten
     len(train_test_split([1, 2, 3, 4])), callable(joblib.dump)]
 from PIL import Image
 result.append(Image.fromarray(picture).resize((2, 2), Image.ANTIALIAS).size == (2, 2))
+from PIL import ImageDraw, ImageFont
+font, draw = ImageFont.load_default(), ImageDraw.Draw(Image.fromarray(picture))
+width, height = font.getsize("label")
+result.append([draw.textsize("label", font) == (width, height), width > height > 5,
+    draw.textsize("label\\nlabel", font)[1] > 1.5 * height])
 from sklearn.manifold import TSNE
 result.append([TSNE(n_iter=300).max_iter, TSNE(perplexity=5).get_params()["max_iter"] >= 1000])
 from numpy.core.umath_tests import inner1d, matrix_multiply
@@ -258,7 +263,7 @@ result.append([inner1d([[1, 2], [3, 4]], [[1, 1], [2, 0]]).tolist(), matrix_mult
     )
     assert found[:6] == [True, "float32", [2, 6, 3], [2, 2, 3], [8, 8, 3], "agg"]
     assert abs(found[6] - 0.6931) < 1e-3
-    assert found[7:] == [[[1]], 2, True, True, [300, True], [[3, 6], [[3.0], [4.0]]]]
+    assert found[7:] == [[[1]], 2, True, True, [True] * 3, [300, True], [[3, 6], [[3.0], [4.0]]]]
 
 
 def test_files_of_h5py_are_written_by_default_and_have_values() -> None:
