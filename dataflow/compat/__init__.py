@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import importlib
 import numbers
 from typing import Any
@@ -55,8 +56,8 @@ def path_to_str(path: Any) -> Any:
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """False: graphs are written in the format of TensorFlow 1.15."""
-    return False
+    """Whether TensorFlow 1.15 wrote what came on that day: what came before 21 August 2019."""
+    return datetime.date(year, month, day) < datetime.date(2019, 8, 21)
 
 
 def forward_compatibility_horizon(

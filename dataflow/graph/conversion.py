@@ -129,9 +129,11 @@ def internal_convert(
                 return result  # type: ignore[no-any-return]
     if isinstance(value, (list, tuple)) and _contains_tensor(value):
         own = _tensor_dtype(value)
-        # As in TensorFlow, tensors in a list become what is wanted if the first of them is something else.
-        casts = dtype is not None and own is not None and own is not dtype
-        return _auto_pack(list(value), dtype or own, name, casts)
+        # As in TensorFlow, tensors in a list become what is wanted, or what the op takes by default, if
+        # the first of them is something else: reshape(x, [shape(x)[0] / 2, -1]) has an int32 shape.
+        wanted = dtype or preferred
+        casts = wanted is not None and own is not None and own is not wanted
+        return _auto_pack(list(value), wanted or own, name, casts)
     assert _make_constant is not None
     if dtype is None and preferred is not None and not _would_wrap(value, preferred):
         try:
@@ -234,7 +236,7 @@ def preferred_of_list(value: Sequence[Any], allowed: Container[DType] | None) ->
     An empty list says nothing; no axes are still axes. Since NumPy 2 a uint8 plus 1 is one, too, so
     that programs for NumPy 1 give sizes of shapes as such.
     """
-    if allowed is None or dtypes.int32 not in allowed:
+    if allowed is None or dtypes.int32 not in allowed or _contains_tensor(value):
         return None
     if not value:
         return dtypes.int32 if dtypes.float32 not in allowed else None

@@ -45,6 +45,9 @@ def reshape_op(tensor: Tensor, shape: Tensor) -> Dims:
     rest = 1
     for d in dims:
         rest *= 1 if d is None else d
+    fits = rest == total if None not in dims else not rest or total % rest == 0
+    if not fits and _known_from_outside_a_branch(shape):
+        return (None,) * len(dims)
     if None not in dims:
         if rest != total:
             raise ValueError(
@@ -60,6 +63,21 @@ def reshape_op(tensor: Tensor, shape: Tensor) -> Dims:
     if dims.count(None) == 1 and rest:
         return tuple(total // rest if d is None else d for d in dims)
     return dims
+
+
+def _known_from_outside_a_branch(shape: Tensor) -> bool:
+    """Whether sizes came into a branch of a `cond` as constants of the graph around it.
+
+    Such a branch may never run, and TensorFlow, which does not look through `Switch`, builds it.
+    """
+    seen, waiting = {shape}, [shape]
+    while waiting and len(seen) < 64:
+        tensor = waiting.pop()
+        if tensor.op.type == "Switch":
+            return True
+        waiting += [i for i in tensor.op.inputs if i not in seen]
+        seen.update(tensor.op.inputs)
+    return False
 
 
 def _reshape_advice(before: Dims) -> str:

@@ -252,6 +252,14 @@ _elementwise("LogicalAnd", np.logical_and)
 _elementwise("LogicalOr", np.logical_or)
 
 
+@static_rule("RealDiv")
+def _real_div(op: Operation) -> Any:
+    a, b = (static_value(t) for t in op.inputs)
+    if a is None or b is None or a.size > 16 or b.size > 16 or not np.all(b):
+        return None
+    return np.asarray(np.divide(a, b), dtype=op.outputs[0].dtype.as_numpy_dtype)
+
+
 @static_rule("FloorMod")
 def _floor_mod(op: Operation) -> Any:
     a, b = (static_value(t) for t in op.inputs)

@@ -246,7 +246,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
     if not inputs:
         raise ValueError("tf.summary.merge needs at least one summary.")
     with name_scope(name, "Merge", inputs):
-        value = merge_summary_op(inputs)
+        value = merge_summary_op(inputs, name=name)
         return _collect(value, collections, [])
 
 

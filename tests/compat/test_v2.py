@@ -191,3 +191,9 @@ def test_dense_features_is_a_class_of_its_own_with_variables_of_its_own() -> Non
     assert first.shape == (2, 2) and not np.array_equal(first, second)
     assert [len(layer.trainable_weights) for layer in layers] == [1, 1]
     assert layers[0].get_config()["name"] == "features"
+
+
+def test_what_came_before_tensorflow_1_15_may_be_used() -> None:
+    """Object detection asks so whether soft suppression of boxes is there."""
+    assert tf.compat.forward_compatible(2019, 6, 6)
+    assert not tf.compat.forward_compatible(2019, 8, 21)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import dataflow as tf
 
 
@@ -31,3 +33,22 @@ def test_a_predicate_of_constants_decides_while_the_graph_is_built() -> None:
         assert (
             session.run(smart_cond.smart_cond(tf.logical_or(x > y, y < x), never, lambda: y)) == 2
         )
+
+
+def test_a_branch_that_never_runs_may_not_fit() -> None:
+    """Sizes from outside a branch, as object detection resizes masks: none there, or all of one size."""
+    masks = tf.zeros([2, 10, 10])
+    size = tf.stack([20, 20])
+    resized = tf.cond(
+        tf.shape(masks)[0] > 0,
+        lambda: tf.ones([2, 20, 20]),
+        lambda: tf.reshape(masks, [-1, size[0], size[1]]),
+    )
+    with tf.Session() as session:
+        assert session.run(resized).shape == (2, 20, 20)
+    with pytest.raises(tf.errors.InvalidArgumentError), tf.Session() as session:
+        session.run(
+            tf.cond(tf.constant(True), lambda: tf.reshape(masks, [-1, size[0], 7]), lambda: masks)
+        )
+    with pytest.raises(ValueError, match="not a multiple of 400"):
+        tf.cond(tf.constant(True), lambda: masks, lambda: tf.reshape(masks, [-1, 20, 20]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import dataflow as tf
@@ -33,3 +34,27 @@ def test_a_shape_that_is_cut_by_an_ellipsis_is_whole() -> None:
         sizes = tf.constant([10, 20, 30])[...]
         assert tf.zeros(sizes).shape.as_list() == [10, 20, 30]
         assert tf.zeros(sizes[1:]).shape.as_list() == [20, 30]
+
+
+def test_half_a_size_is_a_size() -> None:
+    """``[tf.shape(x)[0] / 2, -1]``, as programs of Python 2 write it: a quotient becomes a size."""
+    x = tf.zeros([4, 6])
+    assert tf.reshape(x, [tf.shape(x)[0] / 2, -1]).shape.as_list() == [2, 12]
+    batch = tf.placeholder(tf.float32, [None, 6])
+    half = tf.reshape(batch, [tf.shape(batch)[0] / 2, 12])
+    assert half.shape.as_list() == [None, 12]
+    with tf.Session() as session:
+        assert session.run(half, {batch: np.zeros([4, 6])}).shape == (2, 12)
+
+
+def test_numbers_in_a_list_become_what_the_op_takes_by_default() -> None:
+    x, two, wide = tf.ones([4, 6]), tf.constant(2.0), tf.constant(2, tf.int64)
+    assert tf.tile(x, [wide, two]).shape.as_list() == [8, 12]
+    assert tf.fill([two, 3], 1.0).shape.as_list() == [2, 3]
+    assert tf.pad(x, [[two, 0], [0, 1]]).shape.as_list() == [6, 7]
+    assert tf.transpose(x, [1, two - 2.0]).shape.as_list() == [6, 4]
+    assert tf.reshape(x, [wide, -1]).op.inputs[1].dtype == tf.int32
+    with pytest.raises(TypeError, match="begin.*float32"):
+        tf.slice(x, [0, two], [1, 2])  # this op has no default: TensorFlow refuses it, too
+    with pytest.raises(TypeError, match="shape.*float32"):
+        tf.reshape(x, [2.0, -1])

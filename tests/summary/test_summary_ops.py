@@ -137,3 +137,9 @@ def test_a_writer_of_a_graph_writes_its_meta_graph_too(tmp_path) -> None:
     events = list(tf.train.summary_iterator(str(file)))
     assert [e.WhichOneof("what") for e in events] == ["file_version", "graph_def", "meta_graph_def"]
     assert b"kept" in events[2].meta_graph_def
+
+
+def test_a_merged_summary_is_named_as_told():
+    summaries = [tf.summary.scalar("a", 1.0)]
+    assert tf.summary.merge(summaries).op.name == "Merge/MergeSummary"
+    assert tf.summary.merge(summaries, name="all").op.name == "all/all"
