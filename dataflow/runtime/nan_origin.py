@@ -1,6 +1,6 @@
 """Finds where a NaN came from: the first node that makes one from finite inputs.
 
-A fetched number that is NaN or infinite is detected in the run itself, by one comparison right after
+A fetched number that is NaN or infinite is detected in the run itself, by one comparison soon after
 it is computed (`add_checks`), before any variable that it depends on changes. Then the nodes that it
 depends on are computed again, one by one, from the same feeds and variables, and their values are
 checked. Random ops draw the same numbers again from copies of their streams; the values that a queue,
@@ -30,7 +30,7 @@ from dataflow.kernels.loader import get_kernel
 from dataflow.kernels.registry import bind
 from dataflow.kernels.subnormals import Computing
 from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
-from dataflow.rewrites.effects import variable_behind
+from dataflow.rewrites.effects import can_merge, variable_behind
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import DEAD, Generator, Line
 from dataflow.runtime.kernel_context import KernelContext
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from dataflow.kernels.philox import Stream
     from dataflow.runtime.plan import Plan
 
+#: How a line of a loop or branch begins.
+_BLOCKS = re.compile("(?:if|elif|else|while)\\b")
 #: Files of this package, and the code of plans.
 _OURS = re.compile(re.escape(str(Path(__file__).resolve().parents[1])) + "|<dataflow ")
 
@@ -125,7 +127,7 @@ class _Found(Exception):
 
 
 def add_checks(plan: Plan, generator: Generator, origin: dict[Operation, Operation]) -> None:
-    """Adds lines that check the fetched scalars as soon as they are computed.
+    """Adds lines that check the fetched scalars before anything that depends on them has an effect.
 
     ``origin`` maps the generator's nodes to the user's.
     """
@@ -139,6 +141,7 @@ def add_checks(plan: Plan, generator: Generator, origin: dict[Operation, Operati
         place += 1
         while generator.lines[place].indent > 1 or generator.lines[place].text.startswith("el"):
             place += 1
+        place = _after_computing(generator.lines, place)
         cone = needed_operations([fetch], [], generator.feeds)
         if _changed_before(generator, place) & {op for op in cone if op.op_def.is_variable}:
             continue
@@ -157,6 +160,19 @@ def add_checks(plan: Plan, generator: Generator, origin: dict[Operation, Operati
         feeds = _tuple(generator.parameters)
         text = f"isfinite({value.text}) or {name}({feeds}, {_tuple(list(kept.values()))})"
         generator.insert(place, Line(1, text, None, (), (value.text, *kept.values())))
+
+
+def _after_computing(lines: Sequence[Line], place: int) -> int:
+    """The first line from ``place`` on that does more than compute: until there, all that a check asks for stays as it
+    is, and lists of calls (`call_lists`) are not cut in two."""
+    while place < len(lines) - 1:
+        line = lines[place]
+        if line.op is None or line.indent > 1 or not line.sets or _BLOCKS.match(line.text):
+            break
+        if not (can_merge(line.op) or line.op.op_def.is_alias):
+            break
+        place += 1
+    return place
 
 
 def without_checks(source: str) -> str:

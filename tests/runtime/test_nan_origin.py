@@ -465,3 +465,22 @@ def test_a_node_that_gives_other_values_again_is_refused_though_it_never_waits()
     y = tf.log(x * tf.timestamp(name="now"))
     with tf.Session() as s, pytest.raises(tf.errors.UnimplementedError, match="hangs on Timestamp"):
         s.find_nan(y, {x: 0.0})
+
+
+def test_a_check_comes_behind_what_only_computes_and_before_what_changes() -> None:
+    x = tf.placeholder(tf.float32, [4], "x")
+    w = tf.get_variable("w", [4])
+    loss = tf.reduce_sum(tf.tanh(tf.tanh(tf.tanh(x * w))))
+    (gradient,) = tf.gradients(loss, [w])
+    change = w.assign_sub(gradient)
+    later = tf.cond(tf.reduce_all(gradient > 0), lambda: tf.exp(gradient), lambda: gradient)
+    with tf.Session() as s:
+        for fetches in ([loss, gradient], [loss, change], [loss, later]):
+            s.run(w.initializer)
+            s.run(fetches, {x: [1, 2, 3, 4]})
+            source = s.plan_for(fetches, {x: None})[0].source
+            lines = [line.strip() for line in source.splitlines()[1:]]
+            effects = [i for i, y in enumerate(lines) if y.startswith(("k", "while", "return"))]
+            branches = [i for i, y in enumerate(lines) if y.startswith("if ") and "raise" not in y]
+            check = next(i for i, y in enumerate(lines) if y.startswith("isfinite("))
+            assert check == min(effects + branches) - 1, source
