@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from dataflow import dtypes
 from dataflow.feature_column.base import CategoricalColumn, IdsAndWeights, check_categorical
@@ -17,6 +16,7 @@ from dataflow.feature_column.embedding import (
     table_from_checkpoint,
 )
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.per_graph import PerGraph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.variable_scope import get_variable
@@ -105,7 +105,7 @@ class SharedEmbeddingColumnCreator:
         self._num_buckets = num_buckets
         self._trainable = trainable
         self._name = name
-        self._tables: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self._tables: PerGraph[Any] = PerGraph()
 
     def __call__(
         self, categorical_column: CategoricalColumn, combiner: str, max_norm: float | None
@@ -116,18 +116,18 @@ class SharedEmbeddingColumnCreator:
     @property
     def embedding_weights(self) -> Any:
         """The table [num_buckets, dimension] of the default graph, made when it is first asked for."""
-        graph = default_graph()
-        if graph not in self._tables:
-            table = get_variable(
-                self._name,
-                shape=(self._num_buckets, self.dimension),
-                dtype=dtypes.float32,
-                initializer=self._initializer,
-                trainable=self._trainable,
-            )
-            table_from_checkpoint(table, *self._checkpoint)
-            self._tables[graph] = table
-        return self._tables[graph]
+        return self._tables.get(default_graph(), self._table)
+
+    def _table(self) -> Any:
+        table = get_variable(
+            self._name,
+            shape=(self._num_buckets, self.dimension),
+            dtype=dtypes.float32,
+            initializer=self._initializer,
+            trainable=self._trainable,
+        )
+        table_from_checkpoint(table, *self._checkpoint)
+        return table
 
 
 @dataclass(frozen=True)

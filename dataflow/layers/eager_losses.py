@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.per_graph import PerGraph
 
 #: Layers that have losses of a call of eager code.
 _with_losses: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -21,17 +22,14 @@ class Penalty:
 
     def __init__(self, compute: Callable[[], Any]) -> None:
         self._compute = compute
-        self._made: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self._made: PerGraph[Any] = PerGraph()
 
     def here(self) -> Any:
         """Its value now, with eager execution; in a graph the node for it, made once."""
         graph = default_graph()
         if graph.executes_eagerly:
             return self._compute()
-        made = self._made.get(graph)
-        if made is None:
-            made = self._made[graph] = self._compute()
-        return made
+        return self._made.get(graph, self._compute)
 
 
 def losses_here(losses: list[Any], penalties: list[Penalty]) -> list[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +13,7 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
+from dataflow.graph.per_graph import PerGraph
 from dataflow.ops.custom_gradient import custom_gradient
 from dataflow.ops.identity import identity, identity_n
 from dataflow.ops.variable_scope import VariableScope, get_variable_scope, variable_scope
@@ -40,7 +40,7 @@ class Defun:
         self._shapes: Callable[[Any], Any] | None = kwargs.pop("shape_func", None)
         self._name: str | None = kwargs.pop("func_name", None)
         #: Where the first call in a graph made its variables.
-        self._scopes: weakref.WeakKeyDictionary[Graph, VariableScope] = weakref.WeakKeyDictionary()
+        self._scopes: PerGraph[VariableScope] = PerGraph()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         name = self._name or function.__name__
@@ -94,7 +94,7 @@ class Defun:
 
     def _variables_of(self, graph: Graph) -> Any:
         """The block of a call: its variables are those of the first call in the graph."""
-        first = self._scopes.setdefault(graph, get_variable_scope())
+        first = self._scopes.get(graph, get_variable_scope)
         if first is get_variable_scope():
             return contextlib.nullcontext()
         return variable_scope(first, reuse=AUTO_REUSE, auxiliary_name_scope=False)
