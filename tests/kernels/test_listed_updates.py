@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +14,7 @@ from dataflow.kernels.jit.call_list_code import is_available
 from dataflow.kernels.listed_updates import ListedUpdates
 from dataflow.kernels.optimizer_rules import gradient_descent
 from dataflow.runtime.resources import VariableResource
+from tests.compiling import MOST_RUNS, wait_for_compiler
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="this machine runs no machine code")
 
@@ -61,11 +61,11 @@ def train(optimizer: Any) -> tuple[Any, Any, Any]:
 
 def run_until_listed(session: Any, step: Any, feed: Any, outcomes: list[bool]) -> int:
     """Runs until the updates are made by a list; how many runs that took."""
-    for count in range(1, 400):
+    for count in range(1, MOST_RUNS):
         session.run(step, feed)
         if outcomes[-1]:
             return count
-        time.sleep(0.002)  # while the loop is compiled
+        wait_for_compiler(count)
     raise AssertionError("no list was written")
 
 
@@ -139,10 +139,10 @@ def test_scalars_that_are_constants_and_others_take_turns() -> None:
     ref = VariableResource("v", tf.float32)
     ref.array = np.zeros(2, np.float32)
     updates, gradient, same = ListedUpdates(), np.ones(2, np.float32), np.float32(0.5)
-    for _ in range(400):
+    for count in range(MOST_RUNS):
         if updates.run((ref,), (gradient,), gradient_descent, (same,)):
             break
-        time.sleep(0.002)
+        wait_for_compiler(count)
     rate = np.array(1.0, np.float32)
     for scalar, number in ((same, 0.5), (rate, 1.0), (rate, 2.0), (same, 0.5), (same, 0.5)):
         rate[()] = number

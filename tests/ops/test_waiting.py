@@ -91,8 +91,8 @@ def test_waiting_takes_no_processor_time(build: Callable[[], tuple[Any, Any]]) -
         session.run(release)
         waiter.finish()
         assert waiter.error is None
-        # One that polls without a pause would take most of the second.
-        assert spent < 0.3
+        # One that polls without a pause would take most of the second; a compiler may be at work beside it.
+        assert spent < 0.6
         assert waiter.processor_seconds < 0.3
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -20,6 +19,7 @@ from dataflow.kernels.jit.call_list_code import is_available
 from dataflow.runtime import plan_recorder, recorded_line
 from dataflow.runtime.array_layouts import Layout
 from dataflow.runtime.plan_recorder import Recorder
+from tests.compiling import MOST_RUNS, wait_for_compiler
 from tests.early_recording import record_at_once
 from tests.samples import all_samples
 
@@ -54,11 +54,11 @@ def has_lists(session: Any, fetches: Any, feed: Any = None) -> int:
 def run_until_lists(session: Any, fetches: Any, feed: Any = None) -> list[Any]:
     """Runs until there are lists; the results of all runs."""
     results = []
-    for _ in range(300):
+    for count in range(MOST_RUNS):
         results.append(session.run(fetches, feed))
         if has_lists(session, fetches, feed):
             return [*results, session.run(fetches, feed)]
-        time.sleep(0.002)  # while loops are compiled
+        wait_for_compiler(count)
     raise AssertionError(f"there are no lists:\n{source(session, fetches, feed)}")
 
 

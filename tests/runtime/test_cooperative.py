@@ -289,7 +289,7 @@ def test_wait_for_stop_takes_its_time() -> None:
 def test_time_outs_of_runs_with_a_runner_beside_them() -> None:
     queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
     dequeued = queue.dequeue()
-    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=50)) as session:
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=300)) as session:
         with pytest.raises(tf.errors.DeadlineExceededError) as caught:
             session.run(dequeued)
         assert caught.value.op is dequeued.op
@@ -300,7 +300,7 @@ def test_time_outs_of_runs_with_a_runner_beside_them() -> None:
 def test_an_enqueue_whose_time_is_up_says_so_each_time() -> None:
     queue = tf.FIFOQueue(1, tf.int32, shapes=[[]])
     put = queue.enqueue(1)
-    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=50)) as session:
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=300)) as session:
         session.run(put)
         for _ in range(3):
             with pytest.raises(tf.errors.DeadlineExceededError, match="still wait") as caught:

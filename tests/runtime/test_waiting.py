@@ -209,7 +209,7 @@ def test_closing_the_session_ends_a_step_that_was_handed_over() -> None:
 def test_operation_timeout() -> None:
     queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
     dequeued, enqueued = queue.dequeue(), queue.enqueue(3)
-    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=50)) as session:
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=300)) as session:
         for run in (session.run, lambda fetch: session.make_callable(fetch)()):
             for _ in range(3):
                 with pytest.raises(tf.errors.DeadlineExceededError):

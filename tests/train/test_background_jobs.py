@@ -274,8 +274,8 @@ def test_an_interrupt_ends_the_waiting_and_not_the_job() -> None:
         timer = threading.Timer(0.05, lambda: signal.pthread_kill(main, signal.SIGINT))
     else:
         timer = threading.Timer(0.05, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         job.result(PATIENCE)
     timer.join()
     assert job.status == "running"

@@ -32,8 +32,10 @@ async def cells():
     monitor, view = TrainingMonitor(job), EmbeddingView(w, session=session, every_seconds=0.01)
     view._repr_mimebundle_()
     job.result()
-    for _ in range(100):
+    for _ in range(2000):
         await asyncio.sleep(0.02)
+        if monitor.failure or view.failure or abs(float(view._vectors.mean()) - 3) < 0.02:
+            break
     assert monitor.failure == view.failure == ""
     assert abs(float(view._vectors.mean()) - 3) < 0.02, view._vectors
     print("drawn")

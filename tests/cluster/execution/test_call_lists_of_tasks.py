@@ -1,12 +1,11 @@
 """The segments of a task have lists of calls as local plans do: the same bits, the same errors."""
 
-import time
-
 import numpy as np
 import pytest
 
 import dataflow as tf
 from dataflow.kernels.jit.call_list_code import is_available
+from tests.compiling import MOST_RUNS, wait_for_compiler
 from tests.early_recording import record_at_once
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="this machine runs no machine code")
@@ -44,18 +43,18 @@ def recurrent():
 
 
 def losses(target, steps, is_ready=lambda: True, **options):
-    """The losses of a training, and at last the variables; it lasts until ``is_ready``, 300 steps at most."""
+    """The losses of a training, and at last the variables; it lasts until ``is_ready``, `MOST_RUNS` steps at most."""
     config = tf.ConfigProto(**options)
     found = []
     with tf.Graph().as_default():
         loss, train, feed = recurrent()
         with tf.Session(target, config=config) as session:
             session.run(tf.global_variables_initializer())
-            for number in range(300):
+            for number in range(MOST_RUNS):
                 if number >= steps and is_ready():
                     break
                 found.append(session.run([loss, train], feed)[0])
-                time.sleep(0.002)  # loops are compiled
+                wait_for_compiler(number)
             found.append(session.run(tf.global_variables()))
     return found
 
@@ -64,7 +63,7 @@ def test_a_training_has_the_same_bits_with_lists_and_without(cluster):
     worker = cluster["worker:1"]
     target = cluster["worker:0"].target
     got = losses(target, 30, lambda: num_lists(worker))
-    assert len(got) <= 300, "there are no lists"
+    assert len(got) <= MOST_RUNS, "there are no lists"
     off = tf.GraphOptions()
     off.rewrite_options.remapping = off.rewrite_options.OFF
     expected = losses(target, len(got) - 1, graph_options=off)
@@ -81,11 +80,11 @@ def test_an_error_beside_a_list_names_its_node(cluster):
         y = tf.exp(tf.tanh(x) * 2.0) + tf.sigmoid(x)
         z = tf.gather(tf.reduce_max(tf.reshape(y, [3, 1]), 1), index, name="the_gather") * 2.0
     with tf.Session(cluster["worker:0"].target) as session:
-        for _ in range(300):
+        for count in range(MOST_RUNS):
             value = session.run(z, {x: [1.0, 2.0, 3.0], index: 2})
             if num_lists(worker):
                 break
-            time.sleep(0.002)
+            wait_for_compiler(count)
         assert num_lists(worker)
         assert session.run(z, {x: [1.0, 2.0, 3.0], index: 2}) == value
         with pytest.raises(tf.errors.InvalidArgumentError, match="the_gather"):
@@ -99,11 +98,11 @@ def test_what_a_task_has_sent_is_not_overwritten_by_its_next_step(cluster):
         h = tf.tanh(x) * 2.0
         parts = [h, tf.exp(h) + tf.sigmoid(h), tf.reshape(h * h, [2, 2])]
     with tf.Session(cluster["worker:0"].target) as session:
-        for _ in range(300):
+        for count in range(MOST_RUNS):
             session.run(parts, {x: [1.0, 2.0, 3.0, 4.0]})
             if num_lists(worker):
                 break
-            time.sleep(0.002)
+            wait_for_compiler(count)
         assert num_lists(worker)
         first = session.run(parts, {x: [1.0, 2.0, 3.0, 4.0]})
         kept = [np.array(value) for value in first]

@@ -336,8 +336,9 @@ def test_an_interrupted_step_stops_and_the_session_goes_on(processes):
     with tf.Session(processes.target("worker:0")) as session:
         session.run(w.initializer)
         main = threading.main_thread().ident
-        threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT]).start()
+        timer = threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT])
         with pytest.raises(KeyboardInterrupt):
+            timer.start()
             session.run(take)
         assert session.run(step).tolist() == [1.0] * 4
         time.sleep(0.3)

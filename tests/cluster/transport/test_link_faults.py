@@ -106,15 +106,16 @@ def test_a_link_that_stays_cut_is_given_up(launched, large, monkeypatch):
     with tf.Session(launched.target) as session:
         session.run(table.initializer)
         session.run(total)
-        monkeypatch.setattr(sockets, "SILENCE_SECONDS", 0.2)
-        launched.cut("ps:0")
-        found, done = begin(session, total)
-        assert done.wait(PATIENCE_SECONDS)
-        assert isinstance(found["error"], tf.errors.UnavailableError)
-        # A new connection is not made over it, either.
-        monkeypatch.setattr("dataflow.cluster.transport.connection_pool.SILENCE_SECONDS", 0.2)
-        with pytest.raises(tf.errors.UnavailableError, match="its link is cut"):
-            session.run(total)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(sockets, "SILENCE_SECONDS", 0.2)
+            launched.cut("ps:0")
+            found, done = begin(session, total)
+            assert done.wait(PATIENCE_SECONDS)
+            assert isinstance(found["error"], tf.errors.UnavailableError)
+            # A new connection is not made over it, either.
+            impatient.setattr("dataflow.cluster.transport.connection_pool.SILENCE_SECONDS", 0.2)
+            with pytest.raises(tf.errors.UnavailableError, match="its link is cut"):
+                session.run(total)
         launched.mend("ps:0")
         assert session.run(total) == 128 * 128
 
