@@ -7,6 +7,7 @@ import binascii
 import functools
 import itertools
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -153,12 +154,17 @@ def _decode(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
+def _count(length: int) -> int:
+    """How many bytes ``length`` takes: a negative one all that there are, as in TensorFlow."""
+    return length if length >= 0 else sys.maxsize
+
+
 @kernel("Substr", cpu_only=_REASON)
 def substr_kernel(xp: Module, x: Array, pos: Array, length: Array, *, unit: str) -> Any:
     if np.shape(pos) != np.shape(length):
         raise ValueError(f"pos {np.shape(pos)} and len {np.shape(length)} must have the same shape")
     if unit == "BYTE" and np.ndim(pos) == 0:
-        array, start, count = strings(x), int(pos), max(int(length), 0)
+        array, start, count = strings(x), int(pos), _count(int(length))
         flat = array.reshape(-1).tolist()
         if not start or abs(start) <= min(map(len, flat), default=0):
             # A part that begins before the end of the string and would reach beyond it stops there.
@@ -179,7 +185,7 @@ def substr_kernel(xp: Module, x: Array, pos: Array, length: Array, *, unit: str)
         if not -size <= start <= size:
             raise ValueError(f"pos {start} out of range for string {text!r} at index {i}")
         first = start if start >= 0 else size + start
-        part = source[first : first + max(count, 0)]
+        part = source[first : first + (_count(count) if source is text else max(count, 0))]
         out.append(part.encode() if isinstance(part, str) else part)
     return text_array(out, texts.shape)
 

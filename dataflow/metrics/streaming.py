@@ -119,16 +119,16 @@ def remove_squeezable_dimensions(
     """Labels and predictions; where one has a dimension too many, and it is 1, it is dropped.
 
     ``expected_rank_diff``: how many dimensions more ``predictions`` should have. Where a rank is not
-    known yet, each run finds out.
+    known yet, each run finds out. Raises `ValueError` where the dimension too many is not 1.
     """
     with op_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
         a, b = predictions.dims, labels.dims
         if a is not None and b is not None:
             more = len(a) - len(b)
-            if more == expected_rank_diff + 1 and a[-1] in (1, None):
+            if more == expected_rank_diff + 1:
                 predictions = array.squeeze(predictions, [-1])
-            elif more == expected_rank_diff - 1 and b[-1] in (1, None):
+            elif more == expected_rank_diff - 1:
                 labels = array.squeeze(labels, [-1])
             return labels, predictions
         more = array.rank(predictions) - array.rank(labels)

@@ -285,12 +285,14 @@ def switch_case(
     """
     from dataflow.ops.comparison import equal
 
+    if not branch_fns:
+        raise ValueError(f"branch_fns must have a function for each index, got {branch_fns!r}.")
     if isinstance(branch_fns, Mapping):
         items = sorted(branch_fns.items())
     else:
         items = [f if isinstance(f, tuple) else (i, f) for i, f in enumerate(branch_fns)]
     if (
-        isinstance(branch_index, int)
+        isinstance(branch_index, (int, float))
         or getattr(branch_index, "dtype", dtypes.int32) != dtypes.int32
     ):
         raise TypeError(

@@ -220,6 +220,8 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
         params = convert_to_tensor(params, name="params")
         if indices.dims is None:
             raise ValueError("batch_gather does not allow indices with unknown shape.")
+        if not indices.dims:
+            raise ValueError("batch_gather needs indices of one axis or more, got a scalar.")
         count = len(indices.dims) - 1
         return gather(params, indices, axis=count, batch_dims=count)
 

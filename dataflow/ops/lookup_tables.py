@@ -197,8 +197,8 @@ class MutableDenseHashTable(MutableHashTable):
         key_dtype: Any,
         value_dtype: Any,
         default_value: Any,
-        empty_key: Any = None,
-        deleted_key: Any = None,
+        empty_key: Any,
+        deleted_key: Any,
         initial_num_buckets: int | None = None,
         shared_name: str | None = None,
         name: str = "MutableDenseHashTable",
@@ -214,18 +214,16 @@ class MutableDenseHashTable(MutableHashTable):
         self._reserved = {
             what: convert_to_tensor(key, self.key_dtype, what)
             for what, key in (("empty_key", empty_key), ("deleted_key", deleted_key))
-            if key is not None
         }
-        if len(self._reserved) == 2:
-            empty, deleted = self._reserved.values()
-            if empty.dims != deleted.dims:
-                raise ValueError(
-                    "Empty and deleted keys must have same shape, got "
-                    f"{list_dims(empty.dims)} and {list_dims(deleted.dims)}"
-                )
-            values = [static_value(key) for key in (empty, deleted)]
-            if values[0] is not None and np.array_equal(*values):
-                raise ValueError("Empty and deleted keys cannot be equal")
+        empty, deleted = self._reserved.values()
+        if empty.dims != deleted.dims:
+            raise ValueError(
+                "Empty and deleted keys must have same shape, got "
+                f"{list_dims(empty.dims)} and {list_dims(deleted.dims)}"
+            )
+        values = [static_value(key) for key in (empty, deleted)]
+        if values[0] is not None and np.array_equal(*values):
+            raise ValueError("Empty and deleted keys cannot be equal")
         for what, key in self._reserved.items():
             if key.dims != ():
                 raise ValueError(

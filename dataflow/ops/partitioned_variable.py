@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
+
+
+def _rank(value: Any) -> int | None:
+    """The rank of a tensor, an array, or a nested list of them; None where it is not known."""
+    if isinstance(value, (list, tuple)):
+        return 1 + (_rank(value[0]) or 0) if value else 1
+    if isinstance(value, (Tensor, Variable)):
+        return value.get_shape().ndims
+    return np.ndim(value)
 
 
 class PartitionedVariable:
@@ -95,6 +106,17 @@ class PartitionedVariable:
         """The same as ``shape``."""
         return self._shape
 
+    def _slices(self, value: Any) -> list[Any]:
+        """What each part gets of ``value``, or of a list that has an entry of its rank for each part."""
+        from dataflow.ops.array import slice_
+
+        parts, rank = self._variable_list, len(self._partitions)
+        if isinstance(value, list) and [_rank(own) for own in value] == [rank] * len(parts):
+            return value
+        tensor = convert_to_tensor(value)
+        infos = [v._get_save_slice_info() for v in parts]
+        return [slice_(tensor, info.var_offset, info.var_shape) for info in infos if info]
+
     def assign(
         self,
         value: TensorLike,
@@ -102,17 +124,31 @@ class PartitionedVariable:
         name: str | None = None,
         read_value: bool = True,
     ) -> list[Any]:
-        """Assigns each part its slice of ``value``."""
-        from dataflow.ops.array import slice_
+        """Assigns each part its slice of ``value``, or its entry of a list with one for each part."""
+        pairs = zip(self._variable_list, self._slices(value), strict=True)
+        return [v.assign(own, use_locking, name, read_value) for v, own in pairs]
 
-        tensor = convert_to_tensor(value)
-        result = []
-        for v in self._variable_list:
-            info = v._get_save_slice_info()
-            assert info is not None
-            part = slice_(tensor, info.var_offset, info.var_shape)
-            result.append(v.assign(part, use_locking, name, read_value))
-        return result
+    def assign_add(
+        self,
+        value: TensorLike,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> list[Any]:
+        """Adds to each part what `assign` would put there."""
+        pairs = zip(self._variable_list, self._slices(value), strict=True)
+        return [v.assign_add(own, use_locking, name, read_value) for v, own in pairs]
+
+    def assign_sub(
+        self,
+        value: TensorLike,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> list[Any]:
+        """Subtracts from each part what `assign` would put there."""
+        pairs = zip(self._variable_list, self._slices(value), strict=True)
+        return [v.assign_sub(own, use_locking, name, read_value) for v, own in pairs]
 
     @property
     def initializer(self) -> Any:

@@ -18,6 +18,7 @@ from dataflow.ops.arithmetic import div_no_nan_op, maximum_op, real_div_op
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import equal_op, greater_equal_op
 from dataflow.ops.elementary import sqrt
+from dataflow.ops.shape import need_rank
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, compatible, list_dims
 
@@ -25,6 +26,10 @@ from dataflow.shapes import Dims, compatible, list_dims
 
 
 def _unsorted_dims(data: Tensor, segment_ids: Tensor, num_segments: Tensor) -> Dims:
+    need_rank(num_segments, 0, "num_segments")
+    count = static_value(num_segments)
+    if count is not None and count < 0:
+        raise ValueError(f"num_segments must be 0 or more, got {int(count)}")
     if data.dims is None or segment_ids.dims is None:
         return None
     rank = len(segment_ids.dims)
@@ -33,7 +38,6 @@ def _unsorted_dims(data: Tensor, segment_ids: Tensor, num_segments: Tensor) -> D
             f"data has shape {list_dims(data.dims)}, segment_ids {list_dims(segment_ids.dims)}\n"
             "The shape of data must start with that of segment_ids: one id for each row."
         )
-    count = static_value(num_segments)
     return (None if count is None else int(count), *data.dims[rank:])
 
 

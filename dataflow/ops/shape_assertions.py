@@ -145,7 +145,15 @@ class _ShapeChecks:
         from dataflow.ops.array import shape as shape_of
 
         x = dense_as_tensor(value, "x")
-        wanted = tuple(wanted) if isinstance(wanted, (list, tuple)) else (wanted,)
+        if wanted is None:
+            return
+        wanted = tuple(wanted) if isinstance(wanted, (list, tuple, str)) else (wanted,)
+        for symbol in wanted:
+            if not isinstance(symbol, (int, np.integer, str, type(None), type(Ellipsis))):
+                raise ValueError(
+                    f"{self._text}assert_shapes: a shape has ints, symbols such as 'N', or None; got "
+                    f"{symbol!r} in {wanted}."
+                )
         symbols = ["..." if s in ("*", "...", Ellipsis) else s for s in wanted]
         open_at = [i for i, s in enumerate(symbols) if s == "..."]
         if open_at and (len(open_at) > 1 or open_at[0] not in (0, len(symbols) - 1)):
@@ -212,7 +220,8 @@ def assert_shapes(
 
     ``shapes``: pairs (tensor, shape), or a dict of them. A shape is a sequence of sizes: a number, a
     symbol such as "N" (one size wherever it stands), or None or "." for any; "*" or "..." as the first
-    or the last stands for any number of axes. ``[(x, ("N", "D")), (y, ("N",)), (rate, ())]``.
+    or the last stands for any number of axes; None in place of a shape, for any shape. A text stands
+    for its letters: "ND" is ("N", "D"). ``[(x, ("N", "D")), (y, ("N",)), (rate, ())]``.
 
     Raises `ValueError` at once where the static shapes do not fit, else `InvalidArgumentError` when
     it runs. ``data`` replaces what the error shows, ``message`` stands before it.

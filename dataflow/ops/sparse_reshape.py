@@ -134,6 +134,11 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
                 perm = (top - 1) - range_(0, top, 1)
             else:
                 perm = list(range(rank - 1, -1, -1))
+        elif rank is not None and not isinstance(perm, Tensor) and len(perm) != rank:
+            raise ValueError(
+                f"perm {list(perm)} has {len(perm)} axes, and the sparse tensor {rank}: "
+                f"give each of {list(range(rank))} once."
+            )
         turned = SparseTensor(
             gather(sp.indices, perm, axis=1), sp.values, gather(sp.dense_shape, perm)
         )

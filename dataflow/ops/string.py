@@ -26,6 +26,8 @@ from dataflow.shapes import Dims
 @define_op("StringJoin", "inputs: N * string -> output: string")
 def string_join(inputs: list[Tensor], *, separator: str = "") -> Dims:
     """Strings joined element by element; scalars go with every element. Not differentiable."""
+    if not inputs:
+        raise ValueError("there is nothing to join: inputs is an empty list")
     dims: Dims = ()
     for t in inputs:
         if t.dims == ():

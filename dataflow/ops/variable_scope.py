@@ -303,6 +303,12 @@ def create_partitioned_variables(
     """
     if len(shape) != len(slicing):
         raise ValueError(f"shape {shape} and slicing {slicing} must have the same length.")
+    for axis, (size, number) in enumerate(zip(shape, slicing, strict=True)):
+        if number > size:
+            raise ValueError(
+                f"axis {axis} of shape {list(shape)} has {size} rows, which slicing {list(slicing)} cuts "
+                f"into {number} parts: ask for {size} or fewer."
+            )
     with (
         variable_scope(name, "PartitionedVariable", reuse=reuse) as scope,
         default_graph().name_scope(None),

@@ -193,10 +193,8 @@ def _get_single(
     else:
         initial_value = initializer
         variable_dtype = None  # the value's own: an initializer of 0 makes an int32 variable
-        if dims is not None and settings["validate_shape"]:
-            given = getattr(initializer, "shape", None)
-            if given is None or not shapes.compatible(shapes.as_dims(given), dims):
-                raise ValueError("If initializer is a constant, do not specify shape.")
+        if dims is not None:
+            raise ValueError("If initializer is a constant, do not specify shape.")
     if settings["trainable"] is None:
         on_read = settings["synchronization"] is VariableSynchronization.ON_READ
         settings = {**settings, "trainable": not on_read}
