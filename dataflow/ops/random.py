@@ -17,6 +17,7 @@ from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import add, maximum_op
 from dataflow.ops.seeds import seed_attrs
+from dataflow.ops.shape import need_rank
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, broadcast, list_dims, unknown_shape
 
@@ -117,6 +118,7 @@ def multinomial_dims(logits: Tensor, num_samples: Tensor) -> Dims:
     """The shape rule of draws of classes, [batch, num_samples]."""
     if logits.dims is not None and len(logits.dims) != 2:
         raise ValueError(f"logits must be [batch, classes], got {list_dims(logits.dims)}")
+    need_rank(num_samples, 0, "num_samples")
     count = static_value(num_samples)
     batch = None if logits.dims is None else logits.dims[0]
     return batch, None if count is None else int(count)

@@ -36,6 +36,11 @@ def test_a_count_of_segments_that_shows_later_leaves_the_shape_open() -> None:
         assert later.shape.as_list() == [None]
 
 
+def test_the_number_of_draws_is_a_scalar() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="num_samples"):
+        tf.multinomial([[1.0, 2.0]], [3])
+
+
 @pytest.mark.parametrize("perm", [[0], [0, 1, 2]])
 def test_a_sparse_transpose_names_every_axis(perm: list[int]) -> None:
     with tf.Graph().as_default():
