@@ -18,6 +18,7 @@ from dataflow.data.grouping import (
     choose_from_datasets,
     group_by_reducer,
     group_by_window,
+    random_words,
     sample_from_datasets,
 )
 from dataflow.data.optional import Optional, get_next_as_optional
@@ -226,11 +227,7 @@ def DatasetStructure(element_spec: Any) -> DatasetSpec:
 
 def RandomDataset(seed: Any = None) -> Dataset:
     """Random numbers without an end, int64 from 0 to 2**32 - 1; with a ``seed`` always the same ones."""
-    from dataflow.ops.random import random_uniform
-
-    numbers = Dataset.from_tensors(0).repeat()
-    drawn = numbers.map(lambda _: random_uniform([], 0, 2**32, dtypes.int64, seed))
-    return drawn.apply(assert_cardinality(INFINITE_CARDINALITY))
+    return random_words(seed)
 
 
 def SqlDataset(driver_name: Any, data_source_name: Any, query: Any, output_types: Any) -> Dataset:

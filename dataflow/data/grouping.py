@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes
+from dataflow.data.arguments import int64_tensor, op_seeds
 from dataflow.data.dataset import Dataset
 from dataflow.data.functions import trace
 from dataflow.data.structure import DatasetSpec, Structure
@@ -15,6 +16,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array, dataset as ops
 from dataflow.ops.casts import cast
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.sources import constant
 from dataflow.shapes import TensorShape
 
@@ -218,6 +220,21 @@ def choose_from_datasets(
     )
 
 
+def random_words(seed: Any = None) -> Dataset:
+    """Random int64 from 0 to 2**32 - 1 without an end; with a ``seed`` always the same ones."""
+    first, second = op_seeds(seed)
+    count_left_out(6 if first or second else -1)  # as `Dataset.shuffle` counts its seeds
+    return Dataset(
+        Structure.of_tensors(0, [dtypes.int64], [()]),
+        lambda: ops.random_dataset_op(
+            int64_tensor(first),
+            int64_tensor(second),
+            output_types=[dtypes.int64],
+            output_shapes=[()],
+        ),
+    )
+
+
 def sample_from_datasets(
     datasets: Sequence[Dataset],
     weights: Any = None,
@@ -231,14 +248,17 @@ def sample_from_datasets(
     as in TensorFlow: the end does not wait for it.
     """
     from dataflow.ops.elementary import log
-    from dataflow.ops.random import multinomial
+    from dataflow.ops.stateless_random import stateless_multinomial
 
     _same_structure(datasets)
+    num_nodes = 0  # TensorFlow's before the random numbers
     if isinstance(weights, Dataset):
         rows = weights
     else:
         if weights is None:
-            weights = [1.0 / len(datasets)] * len(datasets)
+            weights = [1.0] * len(datasets)
+        else:
+            num_nodes = 4
         if not isinstance(weights, Tensor):
             if len(weights) != len(datasets):
                 raise ValueError(
@@ -251,13 +271,16 @@ def sample_from_datasets(
             datasets, weights = [d for d, _ in drawn], [w for _, w in drawn]
         if len(datasets) == 1:
             return datasets[0]
-        rows = Dataset.from_tensors(weights).repeat()
+        with counted_as(num_nodes):
+            rows = Dataset.from_tensors(weights).repeat()
 
-    def draw(row: Any) -> Any:
-        logits = log(cast(row, dtypes.float32))
-        return array.reshape(multinomial([logits], 1, seed=seed), [])
+    def draw(row: Any, pair: Any) -> Any:
+        if not row.dtype.is_floating:
+            row = cast(row, dtypes.float32)
+        return array.reshape(stateless_multinomial(log([row]), 1, pair), [])
 
-    return choose_from_datasets(datasets, rows.map(draw), stop_on_empty_dataset)
+    choices = Dataset.zip((rows, random_words(seed).batch(2, True))).map(draw)
+    return choose_from_datasets(datasets, choices, stop_on_empty_dataset)
 
 
 def _same_structure(datasets: Sequence[Dataset]) -> Dataset:

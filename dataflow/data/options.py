@@ -28,6 +28,8 @@ class _Group:
     """Attributes of fixed names, None until they are set; an unknown name is an `AttributeError`."""
 
     _names: tuple[str, ...] = ()
+    #: What the values of some of them must be.
+    _kinds: dict[str, type] = {}
 
     def __init__(self) -> None:
         for name in self._names:
@@ -39,6 +41,9 @@ class _Group:
                 f"Cannot set the property {name!r} on {type(self).__name__}; there are "
                 f"{', '.join(self._names)}."
             )
+        kind = self._kinds.get(name)
+        if kind is not None and not isinstance(value, kind):
+            raise TypeError(f"Property {name!r} must be of type {kind.__name__}, got: {value!r}")
         object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
@@ -80,6 +85,12 @@ class OptimizationOptions(_Group):
         "shuffle_and_repeat_fusion",
     )
 
+    _kinds = {
+        **dict.fromkeys(_names, bool),
+        "autotune_cpu_budget": int,
+        "map_vectorization": MapVectorizationOptions,
+    }
+
     def __init__(self) -> None:
         super().__init__()
         self.map_vectorization = MapVectorizationOptions()
@@ -89,6 +100,7 @@ class ThreadingOptions(_Group):
     """`tf.data.experimental.ThreadingOptions`: how many threads a dataset has."""
 
     _names = ("max_intra_op_parallelism", "private_threadpool_size")
+    _kinds = dict.fromkeys(_names, int)
 
 
 class DistributeOptions(_Group):
@@ -114,6 +126,12 @@ class Options(_Group):
         "experimental_stats",
         "experimental_threading",
     )
+    _kinds = {
+        "experimental_deterministic": bool,
+        "experimental_slack": bool,
+        "experimental_optimization": OptimizationOptions,
+        "experimental_threading": ThreadingOptions,
+    }
 
     def __init__(self) -> None:
         super().__init__()

@@ -20,6 +20,9 @@ from dataflow.ops.random import random_uniform
 from dataflow.ops.reduce import reduce_max, reduce_min, reduce_sum
 from dataflow.ops.static_value import static_value
 
+#: TensorFlow counts classes in groups of so many elements, and begins as if each had been met so often.
+_NUM_ELEMENTS_OF_AN_ESTIMATE, _COUNT_AT_FIRST = 32, 10
+
 
 def rejection_resample(
     class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None
@@ -43,9 +46,13 @@ def rejection_resample(
             initial = convert_to_tensor(initial_dist, target.dtype, name="initial_dist")
             shares = Dataset.from_tensors(initial).repeat()
         else:
-            shares = classes.scan(
-                array.ones([array.size(target)], dtypes.int64),
-                lambda seen, found: _counted(seen, found, target.dtype.base_dtype),
+            shares = (
+                classes.batch(_NUM_ELEMENTS_OF_AN_ESTIMATE)
+                .scan(
+                    array.fill([array.size(target)], np.int64(_COUNT_AT_FIRST)),
+                    lambda seen, found: _counted(seen, found, target.dtype.base_dtype),
+                )
+                .unbatch()
             )
         chances = shares.map(lambda share: _acceptance(share, target))
 
@@ -81,9 +88,10 @@ def rejection_resample(
 
 
 def _counted(seen: Tensor, found: Any, dtype: DTypeLike) -> tuple[Tensor, Tensor]:
-    """How often each class was met with this one, and that as shares."""
-    seen = seen + array.one_hot(found, array.size(seen), dtype=dtypes.int64)
-    return seen, cast(seen / reduce_sum(seen), dtype)
+    """How often each class was met with these ones, and for each of them that as shares."""
+    seen = seen + reduce_sum(array.one_hot(found, array.size(seen), dtype=dtypes.int64), 0)
+    shares = cast(seen / reduce_sum(seen), dtype)
+    return seen, array.tile([shares], [_NUM_ELEMENTS_OF_AN_ESTIMATE, 1])
 
 
 def _acceptance(initial: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:

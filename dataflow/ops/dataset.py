@@ -43,6 +43,13 @@ range_dataset_op = declare_op(
     attrs=_ELEMENTS,
     stateful=True,
 )
+random_dataset_op = declare_op(
+    "RandomDataset",
+    "seed: int64, seed2: int64 -> handle: variant",
+    "Random whole numbers of 32 bits without an end. Shape: scalar. Gradient: none.",
+    attrs=_ELEMENTS,
+    stateful=True,
+)
 zip_dataset_op = declare_op(
     "ZipDataset",
     "input_datasets: N * variant -> handle: variant",

@@ -264,7 +264,19 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`shuffle_batch` of the examples for which ``keep_input`` is true."""
+    """`shuffle_batch` of the examples for which ``keep_input`` is true.
+
+    Raises `ValueError` where ``capacity`` is not above ``min_after_dequeue``: no batch could ever be full.
+    """
+    if (
+        isinstance(capacity, int)
+        and isinstance(min_after_dequeue, int)
+        and capacity <= min_after_dequeue
+    ):
+        raise ValueError(
+            f"capacity must be larger than min_after_dequeue, got capacity {capacity} and "
+            f"min_after_dequeue {min_after_dequeue}. Often it is min_after_dequeue + 3 * batch_size."
+        )
     return _batched(
         _shuffle_kind(capacity, min_after_dequeue, seed, shared_name),
         [tensors],

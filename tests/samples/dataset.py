@@ -161,6 +161,12 @@ SAMPLES = [
     ),
     Sample("RangeDataset", first(lambda tf: tf.data.Dataset.range(3, 9, 2)), (), 3),
     Sample(
+        "RandomDataset",
+        first(lambda tf: tf.data.experimental.RandomDataset(seed=7)),
+        (),
+        1992159687,
+    ),
+    Sample(
         "ZipDataset",
         first(
             lambda tf: tf.data.Dataset.zip((tf.data.Dataset.range(3), tf.data.Dataset.range(5, 9)))

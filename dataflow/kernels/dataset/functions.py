@@ -47,9 +47,12 @@ def parallel_map_dataset_kernel(
     function = f.bind(ctx, other_arguments)
     threads = int(num_parallel_calls) if num_parallel_calls >= 0 else 2
     if threads <= 1 or not THREADS:
-        return FromFunction(lambda: itertools.starmap(function, input_dataset.iterate()))
-
-    return FromFunction(lambda: _ParallelMap(function, input_dataset.iterate(), threads))
+        return FromFunction(
+            lambda: itertools.starmap(function, input_dataset.iterate()), input_dataset.num_elements
+        )
+    return FromFunction(
+        lambda: _ParallelMap(function, input_dataset.iterate(), threads), input_dataset.num_elements
+    )
 
 
 @kernel(
@@ -71,7 +74,9 @@ def map_and_batch_dataset_kernel(
         ctx, input_dataset, other_arguments, num_parallel_calls, f=f
     )
     size = int(batch_size)
-    whole = FromFunction(lambda: _groups_without_errors(mapped.iterate(), size))
+    whole = FromFunction(
+        lambda: _groups_without_errors(mapped.iterate(), size), input_dataset.num_elements
+    )
     return batch_dataset_kernel(np, whole, batch_size, drop_remainder)
 
 

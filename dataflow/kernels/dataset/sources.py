@@ -13,7 +13,8 @@ from dataflow.formats.local_paths import local_path
 from dataflow.formats.object_arrays import object_array
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.dataset.blocks import Block, Blocks, in_lists
-from dataflow.kernels.dataset.elements import INFINITE, Element, FromFunction, Rows
+from dataflow.kernels.dataset.elements import INFINITE, Element, FromFunction, Rows, by_chance
+from dataflow.kernels.dataset.tensorflow_shuffle import words_of
 from dataflow.kernels.located_lines import text_lines
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text, texts
@@ -55,6 +56,20 @@ def range_dataset_kernel(
     no_end = int(stop) in (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
     num_elements = INFINITE if no_end else len(numbers)
     return FromFunction(lambda: ((dtype(i),) for i in numbers), num_elements)
+
+
+@kernel("RandomDataset", stateful=True, cpu_only="datasets live on the host")
+def random_dataset_kernel(ctx: KernelContext, seed: Array, seed2: Array) -> Any:
+    first, second = int(seed), int(seed2)
+    if not first and not second:
+        first, second = by_chance(), by_chance()
+
+    def start() -> Iterator[Element]:
+        word = words_of(first, second)
+        while True:
+            yield (np.int64(word()),)
+
+    return FromFunction(start, INFINITE)
 
 
 def opened(path: str, compression: str = "") -> Any:

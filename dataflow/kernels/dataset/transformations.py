@@ -256,7 +256,7 @@ def ignore_errors_dataset_kernel(xp: Module, input_dataset: Any) -> Any:
                 continue
             yield element
 
-    return FromFunction(start)
+    return FromFunction(start, input_dataset.num_elements)
 
 
 @kernel("WindowDataset", cpu_only="datasets live on the host")
