@@ -68,7 +68,9 @@ def _blas_of(configuration: Any) -> str:
 
 
 def check_numpy() -> Finding:
-    """NumPy, and the BLAS that its matrix products run on."""
+    """NumPy, the BLAS that its matrix products run on, and the processors that it may use."""
+    from dataflow.kernels import cpu_quota
+
     advice = "pip install numpy"
     try:
         import numpy
@@ -82,6 +84,9 @@ def check_numpy() -> Finding:
         blas = "unknown BLAS"
     num_cores = os.cpu_count() or 1
     found = f"{numpy.__version__}, {blas}, {num_cores} CPU core{'s' * (num_cores != 1)}"
+    allowed = cpu_quota.quota()
+    if allowed is not None and allowed < num_cores:
+        found += f", of which this container may use {allowed}"
     return Finding("NumPy", "ok", found, required=True)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.capabilities import THREADS
+from dataflow.kernels import cpu_quota
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.matmul import product
 
@@ -50,8 +52,14 @@ def _thread_functions() -> tuple[Any, Any] | None:
     if read is None or write is None:
         return None
     read.restype, write.argtypes, write.restype = ctypes.c_int, [ctypes.c_int], None
+    allowed = None if any(name in os.environ for name in _GIVEN_THREADS) else cpu_quota.quota()
+    if allowed is not None and allowed < read():
+        write(allowed)
     return read, write
 
+
+#: Where a user says how many threads OpenBLAS has; without them it has one for each processor.
+_GIVEN_THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
 
 _single_lock = threading.Lock()
 _single_users = 0
