@@ -147,8 +147,13 @@ class Collectives:
                 link.close()
 
     def connect(self, task: str, deadline: float | None = None) -> Connection:
-        """A connection to another task; give it back to the pool."""
+        """A connection to another task; `give` it back."""
         return self.pool.take(self._address(task), task, deadline=deadline)
+
+    def give(self, connection: Connection) -> None:
+        """Give a connection back. An exchange that fails at the other end may end it there even now
+        (`Mailbox.end`): the next exchange would fail on it, and its leader wait for a member in vain."""
+        self.pool.give(connection, may_end=True)
 
     def _address(self, task: str) -> str:
         address = self._addresses().get(task)
@@ -217,7 +222,7 @@ class Collectives:
             if connection.may_share:
                 head["held"] = self._held(str(connection.greeting.get("incarnation")))
             if self._is_led_anew(member, connection):
-                self.pool.give(connection)
+                self.give(connection)
                 return UnavailableError(
                     None,
                     None,
@@ -243,9 +248,9 @@ class Collectives:
             finally:
                 cancellation.unregister(token)
             if error is not None and reply.kind == Kind.ERROR:
-                self.pool.give(connection)
+                self.give(connection)
                 return error
-            self.pool.give(connection)
+            self.give(connection)
             if reply.kind == Kind.ERROR:
                 return restore_error(reply.head)
             told = reply.head or {}
@@ -305,7 +310,7 @@ class Collectives:
         connection = self.pool.take(self._address(task), task, _TELL_SECONDS, deadline)
         connection.send(Kind.CALL, head={"method": method, **head})
         reply = connection.receive()
-        self.pool.give(connection)
+        self.give(connection)
         if reply.kind == Kind.ERROR:
             raise restore_error(reply.head)
         return reply.head or {}
@@ -465,7 +470,7 @@ class Collectives:
             connection = self.pool.take(self._address(task), task, _TELL_SECONDS, deadline)
             if connection.greeting.get("incarnation") == incarnation:
                 why = ""
-            self.pool.give(connection)
+            self.give(connection)
         except OpError:
             pass
         if why:

@@ -353,7 +353,7 @@ class TaskLink:
         self._vector = None
         for one in (connection, left):
             if one is not None:
-                self._owner.pool.give(one)
+                self._owner.give(one)
 
 
 def _gone(task: str) -> UnavailableError:

@@ -292,12 +292,15 @@ class ConnectionPool:
         else:
             self._idle[connection.address].append(connection)
 
-    def give(self, connection: Connection) -> None:
-        """Take back a connection whose conversation is over."""
+    def give(self, connection: Connection, may_end: bool = False) -> None:
+        """Take back a connection whose conversation is over.
+
+        ``may_end``: the peer may close it even now, so that `take` checks it however soon it is.
+        """
         if connection.closed or connection.ended or self._closed or connection.has_frame():
             connection.close()
             return
-        connection.used = time.monotonic()
+        connection.used = -math.inf if may_end else time.monotonic()
         connection.deadline = None
         idle = self._idle.get(connection.address)
         if idle is None:

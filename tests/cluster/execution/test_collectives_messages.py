@@ -48,7 +48,8 @@ class Pool:
         self.is_taken.set()
         return connection
 
-    def give(self, connection):
+    def give(self, connection, may_end=False):
+        assert may_end, "the other end of an exchange's connection may end it after a failure"
         self.given.append(connection)
 
 

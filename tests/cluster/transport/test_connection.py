@@ -204,6 +204,20 @@ def test_concurrent_conversations_through_a_pool(echo, eventually):
     pool.close()
 
 
+def test_a_connection_that_its_peer_may_end_is_checked_however_soon_it_is_taken(echo, eventually):
+    pool = ConnectionPool(KEY, "client")
+    first = pool.take(echo.address)
+    pool.give(first, may_end=True)
+    eventually(lambda: len(echo.connections) == 1)
+    for connection in echo.connections:
+        connection.close()
+    eventually(lambda: not first.is_quiet())
+    assert first.used < 0  # it was not taken for fresh, however little time has passed
+    second = pool.take(echo.address)
+    assert second is not first and first.closed and second.is_quiet()
+    pool.close()
+
+
 def test_the_end_of_a_peer_is_noticed_and_names_the_task(echo):
     connection = connect(echo.address, KEY, "client", "/job:ps/task:0")
     assert connection.is_quiet()
