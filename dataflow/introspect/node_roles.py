@@ -321,6 +321,9 @@ class _Roles(NodeLinks):
             }
             if found and None not in found:
                 self.role[index] = _group_role({str(role) for role in found})
+            elif not found and self.controls[index] and "initializer" in self.role.values():
+                # Of groups of nothing alone, beside variables that begin: a session's local initializers.
+                self.role[index] = "initializer"
         for index in range(len(self.nodes)):  # groups of nothing: there were no tables, for one
             found = {self.role.get(follower) for follower in self.followers[index]}
             if index not in self.role and self.is_nothing(index) and len(found) == 1:

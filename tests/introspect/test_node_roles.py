@@ -241,6 +241,21 @@ def test_what_keras_sets_its_metrics_by_is_no_part_of_the_model() -> None:
     assert {"total", "count", "metrics/acc/Equal", "w", "fed", "set"} <= model
 
 
+def test_a_group_of_groups_of_nothing_is_what_a_session_begins_with() -> None:
+    """`MonitoredTrainingSession` groups the local initializers of a graph without local variables."""
+
+    def build() -> None:
+        tf.no_op(name="of_a_learner")
+        tf.get_variable("w", [2])
+        tf.train.get_or_create_global_step()
+        tf.train.MonitoredTrainingSession().close()
+
+    nodes = _nodes(build)
+    assert [n for n, node in nodes.items() if node["op"] == "NoOp" and "role" not in node] == [
+        "of_a_learner"
+    ]
+
+
 def test_groups_of_nothing_and_tables_begin_with_the_variables() -> None:
     def build() -> None:
         keys = tf.constant(["a", "b"], name="keys")

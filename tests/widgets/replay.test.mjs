@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GraphModel } from "../../widgets/dataflow_widgets/shared/graph.js";
 import { countWords, dashedWords, forwardOf, gradientsOf, search, why } from "../../widgets/dataflow_widgets/shared/explain.js";
-import { staticBytes } from "../../widgets/dataflow_widgets/shared/palette.js";
+import { firstColoring, staticBytes } from "../../widgets/dataflow_widgets/shared/palette.js";
 import { editable } from "../../widgets/dataflow_widgets/shared/branch.js";
 import { Replay, branchTaken, notFinite, parseCondition, travels } from "../../widgets/dataflow_widgets/shared/replay.js";
 import { brief, bytes, cells, number, seconds, shade } from "../../widgets/dataflow_widgets/shared/values.js";
@@ -231,4 +231,11 @@ test("the branch that a Merge took", () => {
   assert.equal(branchTaken({ i: 0, type: "Merge", out: [scalar(9), scalar(0)] }, graph), "no:0");
   assert.equal(branchTaken({ i: 0, type: "Merge", out: [scalar(9), null] }, graph), null);
   assert.equal(branchTaken({ i: 0, type: "Add", out: [scalar(9), scalar(1)] }, graph), null);
+});
+
+test("a graph on several devices is colored by device at first, another by kind", () => {
+  const on = (...devices) => devices.map((device, i) => ({ name: `n${i}`, device }));
+  assert.equal(firstColoring(on("", "/job:ps/task:0", "/job:worker", "/job:worker")), "device");
+  assert.equal(firstColoring(on("", "/cpu:0", "/cpu:0")), "kind");
+  assert.equal(firstColoring([]), "kind");
 });

@@ -8,7 +8,7 @@ import { Inspector } from "../shared/inspector.js";
 import { pictureKeeper } from "../shared/saved_picture.js";
 import { layerControls } from "../shared/layers.js";
 import { GraphPane, layoutNote } from "../shared/graph_canvas.js";
-import { coloring, edgeWidths } from "../shared/palette.js";
+import { coloring, edgeWidths, firstColoring } from "../shared/palette.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";
 import { hasConvolutions } from "../shared/volumes.js";
@@ -111,11 +111,16 @@ function render({ model, el }) {
   }, { hidden: true });
   const color = h(
     "select",
-    { class: "df-select", "aria-label": "color by", title: "Color by", onchange: () => paintColors(), ...QUIET },
+    { class: "df-select", "aria-label": "color by", title: "Color by", onchange: () => {
+      isChosen = true;
+      paintColors();
+    }, ...QUIET },
     ...["kind", "type", "device", "time", "memory"].map((value) => h("option", { value }, `Color: ${value}`)),
   );
   const legend = h("div", { class: "df-legend", hidden: true });
+  let isChosen = false;
   const paintColors = () => {
+    if (!isChosen && color.value !== "marks") color.value = firstColoring(store.graph.nodes);
     if (model.get("profile_data")?.marked && color.value !== "marks" && !color.querySelector("[value=marks]")) {
       color.append(h("option", { value: "marks" }, "Color: marks")); // of a class, on the projector
       color.value = "marks";

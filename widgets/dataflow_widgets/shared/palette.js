@@ -15,7 +15,8 @@ function byGroup(by, pane) {
   const name = (i) => (by === "type" ? nodes[i].op : nodes[i].device || "not pinned");
   const groups = new Map();
   for (const item of pane.visible.items) {
-    const keys = new Set(item.members.map(name));
+    // A variable is where it is kept, wherever its first value comes from.
+    const keys = new Set((item.group ? item.members.slice(0, item.numDrawn) : [item.index]).map(name));
     const key = keys.size === 1 ? [...keys][0] : "several";
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(item.id);
@@ -75,6 +76,12 @@ function byMarks(pane, { marked, of, right }) {
   }
   const entries = [["marked by nobody", warm(0)], [`by all ${of}`, warm(1)]];
   return { fills, entries: right.length ? [...entries, ["✓ right", "none"]] : entries, missing: "", tags };
+}
+
+/** What a graph is colored by at first: by device where its program has put parts of it on several, else by kind. */
+export function firstColoring(nodes) {
+  const devices = new Set(nodes.map(({ device }) => device).filter(Boolean));
+  return devices.size > 1 ? "device" : "kind";
 }
 
 export function coloring(by, pane, profile) {
