@@ -276,7 +276,7 @@ class Compiling:
             dims = [*dims[:-1], 1]
         elif kind not in losses_module.BY_NAME and dims is not None:
             rank = self._target_ranks.get(name, len(dims))
-            dims = [None] * rank if len(dims) else dims
+            dims = [None] * rank if len(dims) else None  # one number: a loss that a layer computed
         if mode not in (None, "temporal"):
             raise ValueError(f"sample_weight_mode must be None or 'temporal', got {mode!r}.")
         dtype = output.dtype.base_dtype

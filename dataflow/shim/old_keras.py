@@ -26,6 +26,19 @@ _MODES = {
 }
 
 
+#: What Keras's backend imported for itself and so gave away: ``K.tf``, ``K.control_flow_ops.while_loop``.
+_BEHIND_THE_BACKEND = {
+    "tf": "tensorflow",
+    "tf_ops": "dataflow.python.framework.ops",
+    "control_flow_ops": "dataflow.python.ops.control_flow_ops",
+    "ctc": "dataflow.python.ops.ctc_ops",
+    "device_lib": "dataflow.python.client.device_lib",
+    "functional_ops": "dataflow.python.ops.functional_ops",
+    "moving_averages": "dataflow.python.training.moving_averages",
+    "tensor_array_ops": "dataflow.python.ops.tensor_array_ops",
+}
+
+
 def mend(keras: Any) -> None:
     """Makes ``keras``, the `tf.keras` of this engine, what a program that imports the package expects."""
     from dataflow.keras.backend_settings import settings
@@ -52,6 +65,8 @@ def mend(keras: Any) -> None:
     for name in ("is_tensor", "is_placeholder", "logsumexp", "slice", "get_variable_shape"):
         setattr(backend, name, getattr(package, name))
     backend.normalize_data_format = package.normalize_data_format
+    for name, path in _BEHIND_THE_BACKEND.items():
+        setattr(backend, name, importlib.import_module(path))
     for name in ("advanced_activations", "convolutional_recurrent", "cudnn_recurrent", "local"):
         setattr(keras.layers, name, importlib.import_module(f"dataflow.keras.layers.{name}"))
     keras.engine = importlib.import_module("dataflow.keras.engine")

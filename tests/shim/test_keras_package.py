@@ -367,3 +367,34 @@ def test_weights_of_cudnns_layers_are_made_those_of_plain_ones() -> None:
     gates = [np.zeros(shape) for _ in range(4) for shape in ((3, 2), (2, 2), (2,))]
     old = package.preprocess_weights_for_loading(layer, gates, "1.2", "theano")
     assert [a.shape for a in old] == [(3, 8), (2, 8), (8,)]
+
+
+def test_a_loss_that_a_layer_computes_and_what_the_backend_imported() -> None:
+    """The training of keras-yolo3: a Lambda gives one number, loops are `K.control_flow_ops`'s, and `K.tf` is there."""
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+import tensorflow as tf
+from keras import backend as K
+from keras.layers import Dense, Input, Lambda
+from keras.models import Model
+
+def total(parts):
+    error = K.square(parts[0] - parts[1])
+    _, summed = K.control_flow_ops.while_loop(
+        lambda i, t: i < 2, lambda i, t: (i + 1, t + K.sum(error[:, i])), [0, 0.0])
+    return summed / K.cast(K.shape(error)[0], "float32")
+
+x, y = Input((3,)), Input((2,))
+loss = Lambda(total, output_shape=(1,), name="total")([Dense(2, kernel_initializer="ones")(x), y])
+model = Model([x, y], loss)
+model.compile("sgd", loss={"total": lambda y_true, y_pred: y_pred})
+data = [np.ones([4, 3]), np.ones([4, 2])]
+history = model.fit(data, np.zeros(4), epochs=3, batch_size=4, verbose=0).history["loss"]
+result = [float(history[0]), bool(history[2] < history[0]), K.tf is tf, K.tensorflow_backend.tf is tf,
+    callable(K.tensor_array_ops.TensorArray), callable(K.ctc.ctc_loss)]
+"""
+    )
+    assert found == [8.0, True, True, True, True, True]
