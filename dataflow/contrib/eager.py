@@ -85,7 +85,7 @@ class Iterator(EagerIterator):
     def __init__(self, dataset: Any) -> None:
         if not executing_eagerly():
             raise RuntimeError(
-                f"{type(dataset)} objects can only be iterated over so with eager execution: call "
+                f"{type(dataset)} objects can be iterated over only with eager execution: call "
                 "tf.enable_eager_execution() at the start of the program, or use "
                 "dataset.make_one_shot_iterator()."
             )

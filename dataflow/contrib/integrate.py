@@ -318,8 +318,8 @@ def odeint_fixed(
             dt = convert_to_tensor(dt, t.dtype)
             if not intervals.get_shape().is_compatible_with(dt.get_shape()) and dt.dims != ():
                 raise ValueError(
-                    f"dt must be a scalar or have one number for each of the intervals of t, "
-                    f"{intervals.get_shape()}, got shape {dt.get_shape()}."
+                    "dt must be a scalar or have one number for each interval of t: needed shape "
+                    f"{intervals.get_shape()}, got {dt.get_shape()}."
                 )
             steps = ceil(intervals / dt)
         sizes, counts, number = intervals / steps, cast(steps, dtypes.int32), array.size(t)

@@ -149,7 +149,7 @@ def sparse_multiclass_hinge_loss(
     labels = convert_to_tensor(labels)
     if logits.shape.ndims != 2 or logits.dims is None or logits.dims[1] is None:
         raise ValueError(
-            f"logits must have rank 2 and a known number of classes, their shape is {logits.shape}"
+            f"logits must have rank 2 and a known number of classes, got shape {logits.shape}"
         )
     labels = array.reshape(labels, [-1])
     own = array.one_hot(labels, logits.dims[1], on_value=True, off_value=False, dtype=dtypes.bool_)

@@ -90,7 +90,7 @@ class MultiWorkerMirroredStrategy(Strategy):
         if sum(len(tasks) for job, tasks in jobs.items() if job in ("chief", "worker")) > 1:
             raise NotImplementedError(
                 "MultiWorkerMirroredStrategy: several workers sum their gradients with "
-                'tf.cluster.Training(mode="all-reduce"); this strategy is of one machine here.'
+                'tf.cluster.Training(mode="all-reduce"); this strategy runs on one machine only.'
             )
         super().__init__(StrategyExtended(self, local_devices()))
 

@@ -124,7 +124,7 @@ class _Copies:
         if self._how is VariableAggregation.NONE:
             raise ValueError(
                 f"You must specify an aggregation method to update a MirroredVariable in Replica "
-                f"Context: {self.op.name!r} was made without. Give tf.Variable(..., aggregation="
+                f"Context: {self.op.name!r} was made without one. Give tf.Variable(..., aggregation="
                 "tf.VariableAggregation.MEAN), or SUM, or ONLY_FIRST_REPLICA."
             )
 

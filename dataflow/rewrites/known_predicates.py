@@ -22,7 +22,7 @@ from dataflow.rewrites.working_graph import WorkingGraph
 
 
 def find(ops: Sequence[Operation], feeds: Collection[Tensor]) -> list[Tensor]:
-    """The fed tensors of type bool that a Switch's predicate is, or is computed of from other truth values."""
+    """The fed bool tensors that are a Switch's predicate, or that one is computed from."""
     fed = {t for t in feeds if t.dtype.name == "bool" and not t.dims}
     if not fed:
         return []
@@ -40,13 +40,13 @@ def find(ops: Sequence[Operation], feeds: Collection[Tensor]) -> list[Tensor]:
 
 
 def without_taken(place: Position, known: Mapping[Tensor, bool]) -> Position:
-    """The position of a node without the branches that run as these predicates are known."""
+    """The position of a node, without the branches that these known predicates are sure to run."""
     branches = [b for b in place.branches if _truth(b[0], known) is not b[1]]
     return place._replace(branches=frozenset(branches))
 
 
 def _truth(predicate: Tensor, known: Mapping[Tensor, bool]) -> bool | None:
-    """What a predicate, or the negation of one, is known to be."""
+    """The known value of a predicate, or of the negation of one."""
     if predicate.op.type == "LogicalNot" and predicate not in known:
         value = _truth(original(predicate.op.inputs[0]), known)
         return None if value is None else not value

@@ -158,6 +158,6 @@ def _popping(push: Operation) -> Operation | None:
 
 
 def _only_user(tensor: Tensor, what: str) -> Operation | None:
-    """The only user of a tensor, where it is a node of this kind of control flow."""
+    """The only consumer of a tensor; ``None`` if there are others, or it is no control-flow node of this kind."""
     users = list(dict.fromkeys(tensor.uses))
     return users[0] if len(users) == 1 and users[0].op_def.control_flow == what else None

@@ -346,7 +346,7 @@ def _replace_zeros(work: WorkingGraph, journal: list[Hit], select: Operation) ->
 
 
 def _replace_second_unique(work: WorkingGraph, journal: list[Hit], unique: Operation) -> None:
-    """Different ids are their own different ones, and a sum of each row alone is the row."""
+    """`Unique` of ids that are already distinct does nothing, and the sum of a single row is that row."""
     ids = unique.inputs[0]
     if (flat := _source(ids, "Reshape")) is not None and _constant(flat.inputs[1], -1):
         ids = flat.inputs[0]

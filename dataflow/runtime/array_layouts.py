@@ -33,7 +33,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, x: Any, may_be_empty: bool = False) -> Layout | None:
-        """The layout of a value; ``None`` for what is no small array of numbers."""
+        """The layout of a value; ``None`` unless it is a small array of numbers."""
         if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind not in "biuf":
             return None
         if x.size > MOST_ELEMENTS or not (x.size or may_be_empty) or not x.dtype.isnative:
@@ -62,8 +62,10 @@ _POOL = 65_521
 
 @functools.cache
 def _pool(special: bool, dtype: Any) -> Array:
-    """Normal numbers of full precision, as those of less have the same sum in any order; ``special``: larger ones,
-    an eighth of them of `_SPECIAL`."""
+    """Normally distributed numbers. They have full precision: shorter ones would have the same sum in any order.
+
+    With ``special`` they are ten times as large, and an eighth of them are drawn from `_SPECIAL`.
+    """
     random = np.random.Generator(np.random.PCG64(1))
     numbers = random.normal(size=_POOL)
     if special:
@@ -74,7 +76,7 @@ def _pool(special: bool, dtype: Any) -> Array:
 
 
 def random_array(layout: Layout, x: Array, number: int, special: bool) -> Array:
-    """Random numbers, others for each ``number``, in an array of this layout; whole numbers are those of ``x``."""
+    """An array of random numbers in this layout, which ``number`` seeds; integers are those of ``x``."""
     found, memory = _empty(layout)
     if layout.dtype.kind == "f":
         start = number * 7919 % _POOL

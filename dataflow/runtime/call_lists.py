@@ -28,7 +28,7 @@ _LOCAL = re.compile(r"\bt\d+(?:_\d+)?\b")
 
 
 def source_of(generated: GeneratedPlan) -> tuple[list[str], list[str]]:
-    """What comes before the plan's lines, and those; no lines where it is written otherwise."""
+    """The source before the plan's lines, and the lines; none if the source has another form."""
     text = generated.source.splitlines()
     start = len(text) - len(generated.lines)
     body = text[start:]
@@ -186,7 +186,7 @@ def _elements(line: Line, recorded: Recorded) -> int:
 
 
 def _later(source: str, filename: str, scope: dict[str, Any]) -> Callable[..., Any]:
-    """The function ``plain`` of a source that is compiled by its first call."""
+    """The function ``plain`` of a source, which its first call compiles."""
     found: list[Callable[..., Any]] = []
 
     def call(*arguments: Any) -> Any:

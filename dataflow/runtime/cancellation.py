@@ -1,4 +1,4 @@
-"""Waiting inside of kernels: for a condition, until it is cancelled, or another time."""
+"""Waiting inside kernels: for a condition, until cancellation, or later, when the kernel is called again."""
 
 from __future__ import annotations
 
