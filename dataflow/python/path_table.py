@@ -264,7 +264,8 @@ contrib.framework.python.framework : contrib.framework
 contrib.slim.{python python.slim} : contrib.slim
 contrib.testing.python.framework.{fake_summary_writer util} : contrib.testing
 contrib.learn.python.learn.{estimators metric_spec experiment} : contrib.learn
-contrib.learn.python.learn.{learn_runner monitors preprocessing} : contrib.learn
+contrib.learn.python.learn.{learn_runner monitors} : contrib.learn
+contrib.learn.python.learn.preprocessing : contrib.learn.preprocessing contrib.learn
 contrib.learn.python.learn.learn_runner : contrib.learn.learn_runner
 contrib.learn.python.learn.preprocessing.{text categorical categorical_vocabulary} : contrib.learn.preprocessing
 contrib.learn.python.learn.{monitors models} : contrib.learn.monitors contrib.learn.models

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import numpy as np
@@ -359,3 +360,19 @@ def test_a_separable_convolution_takes_scopes_and_normalizers() -> None:
     assert len(tf.losses.get_regularization_losses()) == 2
     with pytest.raises(ValueError, match="Invalid data_format: 'HW'"):
         slim.separable_conv2d(tf.zeros([1, 4, 4, 2]), 3, 3, data_format="HW")
+
+
+def test_texts_as_bytes_and_the_paths_of_preprocessing() -> None:
+    path = "dataflow.contrib.learn.python.learn.preprocessing"
+    preprocessing, text = (importlib.import_module(path + tail) for tail in ("", ".text"))
+    assert preprocessing.VocabularyProcessor is tf.contrib.learn.preprocessing.VocabularyProcessor
+    processor = text.ByteProcessor(max_document_length=4)
+    rows = list(processor.fit_transform(["ab", "\u00e9\u00e9\u00e9", b"xyzuv"]))
+    assert [row.tolist() for row in rows] == [
+        [97, 98, 0, 0],
+        [195, 169, 195, 169],
+        [120, 121, 122, 117],
+    ]
+    assert {row.dtype for row in rows} == {np.dtype(np.uint8)}
+    assert list(processor.reverse(rows)) == ["ab", "\u00e9\u00e9", "xyzu"]
+    assert list(processor.reverse([np.array([97, 0, 98, 0]), np.array([195])])) == ["a\0b", ""]

@@ -69,6 +69,38 @@ class CategoricalVocabulary:
         return self._reverse[class_id]
 
 
+class ByteProcessor:
+    """Texts as rows of their bytes in UTF-8, cut or filled with 0 to ``max_document_length``."""
+
+    def __init__(self, max_document_length: int) -> None:
+        self.max_document_length = max_document_length
+
+    def fit(self, x: Any) -> ByteProcessor:
+        """Nothing is learned."""
+        return self
+
+    def transform(self, x: Iterable[str | bytes]) -> Iterator[Any]:
+        """Each text as a row of uint8."""
+        for document in x:
+            data = document.encode() if isinstance(document, str) else document
+            row = np.zeros(self.max_document_length, np.uint8)
+            found = np.frombuffer(data[: self.max_document_length], np.uint8)
+            row[: len(found)] = found
+            yield row
+
+    def fit_transform(self, x: Iterable[str | bytes]) -> Iterator[Any]:
+        """The same as `transform`."""
+        return self.transform(x)
+
+    def reverse(self, x: Iterable[Any]) -> Iterator[str]:
+        """Rows of bytes as texts; a letter that was cut in two is the empty text."""
+        for row in x:
+            try:
+                yield np.trim_zeros(np.asarray(row).astype(np.uint8), "b").tobytes().decode()
+            except UnicodeDecodeError:
+                yield ""
+
+
 class VocabularyProcessor:
     """Texts as rows of word numbers, cut or filled with 0 to ``max_document_length``."""
 
