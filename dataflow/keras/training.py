@@ -348,7 +348,7 @@ class Training(Compiling):
         class_weight: Any,
     ) -> data.Examples:
         """What `fit` is given, checked."""
-        if data.is_dataset(x) or data.is_generator(x):
+        if data.check_alone(x, batch_size, y, sample_weight):
             source, steps = self._source(x), steps_per_epoch
             if data.is_dataset(x) and steps is None:
                 size = int(K.get_session().run(cardinality(x)))
@@ -509,7 +509,7 @@ class Training(Compiling):
         every = StageCallbacks("test", callbacks, self)
         number, start = steps, time.monotonic()
         with self._graph.as_default():
-            if data.is_dataset(x) or data.is_generator(x):
+            if data.check_alone(x, batch_size, y, sample_weight):
                 logs = self._evaluate(x, 32, steps, every)
             elif x is None and y is None:
                 logs = self._test(self._unfed("evaluate", steps), every, reset=True)
@@ -545,7 +545,7 @@ class Training(Compiling):
         with self._graph.as_default():
             if tensors.are_tensors(x):
                 (x,), batch_size = tensors.joined((x,), K.get_session(), steps, "steps")
-            if data.is_dataset(x) or data.is_generator(x):
+            if data.check_alone(x, batch_size):
                 elements = self._source(x).epoch(steps)
                 stream: Any = map(self._inputs_of, elements)
             elif x is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow.graph.type_aliases import ShapeLike
+from dataflow.keras import backend as K
 from dataflow.keras.backend_settings import settings
 from dataflow.tensorflow_numbers import draws_as_tensorflow
 
@@ -201,6 +202,24 @@ def is_generator(value: Any) -> bool:
     return isinstance(value, Sequence) or (
         hasattr(value, "__next__") and not hasattr(value, "shape")
     )
+
+
+def check_alone(x: Any, batch_size: int | None = None, y: Any = None, weights: Any = None) -> bool:
+    """Whether ``x`` makes its own batches: a dataset, a generator or a `Sequence`.
+
+    Raises `ValueError` where targets, weights or a batch size are given beside it: they would change
+    nothing. Programs for the package ``keras`` may name a batch size.
+    """
+    if not (is_dataset(x) or is_generator(x)):
+        return False
+    size = None if K.is_package_keras() else batch_size
+    for name, value in (("y", y), ("sample_weight", weights), ("batch_size", size)):
+        if value is not None:
+            raise ValueError(
+                f"The `{name}` argument must not be specified when x is a {type(x).__name__}, which "
+                "gives whole batches: have it yield (inputs, targets) or (inputs, targets, weights)."
+            )
+    return True
 
 
 class DatasetBatches:

@@ -78,3 +78,43 @@ def test_targets_must_be_tensors_too() -> None:
     model.compile("sgd", "mse")
     with pytest.raises(ValueError, match="y is missing.*target_tensors"):
         model.fit(epochs=1, steps_per_epoch=2)
+
+
+class _Batches(tf.keras.utils.Sequence):
+    def __getitem__(self, index: int) -> Any:
+        return np.ones((4, 3), np.float32), np.ones((4, 1), np.float32)
+
+    def __len__(self) -> int:
+        return 2
+
+
+def _endless() -> Iterator[Any]:
+    while True:
+        yield _Batches()[0]
+
+
+@pytest.mark.parametrize("kind", ["sequence", "generator", "dataset"])
+@pytest.mark.parametrize(
+    "beside",
+    [{"y": np.ones((4, 1))}, {"sample_weight": np.ones(4)}, {"batch_size": 2}],
+    ids=["y", "sample_weight", "batch_size"],
+)
+def test_what_makes_its_own_batches_stands_alone(kind: str, beside: dict[str, Any]) -> None:
+    """Targets, weights and a batch size beside it changed nothing, without a word."""
+
+    def source() -> Any:
+        if kind == "dataset":
+            return tf.data.Dataset.from_tensors(_Batches()[0]).repeat()
+        return _Batches() if kind == "sequence" else _endless()
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+    model.compile("sgd", "mse")
+    (name,) = beside
+    with pytest.raises(ValueError, match=f"`{name}` argument must not be specified"):
+        model.fit(source(), steps_per_epoch=2, verbose=0, **beside)
+    with pytest.raises(ValueError, match=f"`{name}` argument must not be specified"):
+        model.evaluate(source(), steps=2, verbose=0, **beside)
+    if name == "batch_size":
+        with pytest.raises(ValueError, match="`batch_size` argument must not be specified"):
+            model.predict(source(), steps=2, batch_size=2)
+    assert model.predict(source(), steps=2).shape == (8, 1)

@@ -109,6 +109,7 @@ def test_functions_under_the_names_of_their_modules(capfd: pytest.CaptureFixture
     from dataflow.python.ops import critical_section_ops, logging_ops
     from dataflow.python.ops.linalg import linalg_impl
 
+    assert ops.enable_eager_execution is tf.enable_eager_execution
     assert backprop.GradientTape is tf.GradientTape
     assert backprop.implicit_grad is tf.contrib.eager.implicit_gradients
     assert backprop.gradients_function is tf.contrib.eager.gradients_function

@@ -19,7 +19,7 @@ from dataflow.graph.default_stacks import (
     default_session as get_default_session,
     reset_default_graph,
 )
-from dataflow.graph.eager import executing_eagerly_outside_functions
+from dataflow.graph.eager import enable_eager_execution, executing_eagerly_outside_functions
 from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
@@ -190,6 +190,7 @@ __all__ = [
     "convert_to_tensor",
     "convert_to_tensor_or_indexed_slices",
     "device",
+    "enable_eager_execution",
     "executing_eagerly_outside_functions",
     "get_collection",
     "get_collection_ref",
