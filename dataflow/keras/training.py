@@ -293,6 +293,7 @@ class Training(Compiling):
             if tensors.are_tensors(x):
                 session = K.get_session()
                 x = tensors.batches_of(x, y, sample_weight, session, steps_per_epoch)
+                y = sample_weight = batch_size = None
             given = self._examples(x, y, batch_size, steps_per_epoch, sample_weight, class_weight)
             if validation_split:
                 given.split_off(validation_split)
