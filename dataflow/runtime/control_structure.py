@@ -467,7 +467,8 @@ def _comes_later(item: Item) -> bool:
     if item.type != "TensorListPopBack" or item.control_inputs:
         return True
     elements, shape = (t.op for t in item.inputs)
-    return elements.op_def.control_flow != "switch" or shape.type != "Const"
+    is_variable = elements.op_def.control_flow == "switch"
+    return not (is_variable and shape.type == "Const")
 
 
 def _int32(value: int) -> Any:
