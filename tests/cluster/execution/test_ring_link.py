@@ -152,7 +152,7 @@ class Middle:
         owner = SimpleNamespace(
             task=HERE,
             connect=connect,
-            pool=SimpleNamespace(give=self.given.append),
+            give=self.given.append,
             deliver=lambda *arrived: self.delivered.append(arrived),
         )
         self.mailbox = Mailbox()
