@@ -6,6 +6,7 @@ from typing import Any
 
 from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.call_nodes import tag_of
@@ -108,7 +109,8 @@ class Sequential(Model):
             self.built = True
         elif not self.inputs and self._layers and input_shape is not None:
             sizes = input_shape.as_list() if hasattr(input_shape, "as_list") else list(input_shape)
-            with self._graph.as_default():
+            here = default_graph()  # where it is called; not the graph of a function
+            with (here if type(here) is Graph else self._graph).as_default():
                 self._build_from_inputs(Input(batch_shape=sizes))
         self.built = True
 

@@ -107,7 +107,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         TPUEstimatorSpec("eval", loss=1.0, eval_metrics=(max,))
     with pytest.raises(TypeError, match=r"host_call\[0\] should be callable"):
         TPUEstimatorSpec("eval", loss=1.0, host_call=([], []))
-    with pytest.raises(AttributeError, match="there are no TPUs here"):
+    with pytest.raises(AttributeError, match="There are no TPUs here"):
         tf.tpu.initialize_system
     with pytest.raises(ValueError, match="Unsupported reduction"):
         tf.tpu.CrossShardOptimizer(tf.train.AdamOptimizer(), reduction="none")

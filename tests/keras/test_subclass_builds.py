@@ -185,3 +185,25 @@ def test_a_network_is_laid_out_in_build():
         feeds = {observations: np.ones((6, 3)), actions: np.zeros((6, 2))}
         first, second = session.run([values, again], feeds)
     np.testing.assert_array_equal(first, second, "the weights are shared")
+
+
+@pytest.mark.parametrize("place", ["a subclass", "by itself"])
+def test_a_sequential_is_built_in_the_graph_that_calls_it(place):
+    sequential = keras.Sequential([layers.Dense(3), layers.Dense(2)])
+
+    class Holder(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.parts = sequential
+
+        def call(self, x):
+            return self.parts(x)
+
+    model = Holder() if place == "a subclass" else sequential
+    with tf.Graph().as_default():
+        y = model(tf.ones([5, 4]))
+        assert all(w.graph is y.graph for w in model.weights)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            assert session.run(y).shape == (5, 2)
+    assert len(sequential.weights) == 4
