@@ -53,7 +53,7 @@ class Identity(Bijector):
         return convert_to_tensor(0.0, x.dtype)
 
 
-class _Elementwise(Bijector):
+class Elementwise(Bijector):
     """A function of each element by itself."""
 
     def __init__(self, validate_args: bool = False, name: str | None = None) -> None:
@@ -64,7 +64,7 @@ class _Elementwise(Bijector):
         )
 
 
-class Exp(_Elementwise):
+class Exp(Elementwise):
     """``y = exp(x)``."""
 
     def _forward(self, x: TensorLike) -> Any:
@@ -77,7 +77,7 @@ class Exp(_Elementwise):
         return x
 
 
-class PowerTransform(_Elementwise):
+class PowerTransform(Elementwise):
     """``y = (1 + power x)^(1 / power)``; `Exp` at power 0."""
 
     def __init__(
@@ -121,7 +121,7 @@ class PowerTransform(_Elementwise):
         return x if self._power == 0 else (1.0 / self._power - 1.0) * log1p(x * self._power)
 
 
-class Sigmoid(_Elementwise):
+class Sigmoid(Elementwise):
     """``y = 1 / (1 + exp(-x))``."""
 
     def _forward(self, x: TensorLike) -> Any:
@@ -134,7 +134,7 @@ class Sigmoid(_Elementwise):
         return -softplus(-x) - softplus(x)
 
 
-class Tanh(_Elementwise):
+class Tanh(Elementwise):
     """``y = tanh(x)``."""
 
     def _forward(self, x: TensorLike) -> Any:
@@ -151,7 +151,7 @@ class Tanh(_Elementwise):
         return 2.0 * (np.log(2.0) - x - softplus(-2.0 * x))
 
 
-class Softplus(_Elementwise):
+class Softplus(Elementwise):
     """``y = h log(1 + exp(x / h))`` for ``hinge_softness`` h (1)."""
 
     def __init__(
@@ -185,7 +185,7 @@ class Softplus(_Elementwise):
         return -softplus(-x if self._softness is None else -x / self._softness)
 
 
-class Softsign(_Elementwise):
+class Softsign(Elementwise):
     """``y = x / (1 + |x|)``."""
 
     def _forward(self, x: TensorLike) -> Any:
@@ -198,7 +198,7 @@ class Softsign(_Elementwise):
         return -2.0 * log1p(abs_(x))
 
 
-class Square(_Elementwise):
+class Square(Elementwise):
     """``y = x^2`` for x >= 0."""
 
     def _proper(self, value: Any) -> Any:

@@ -26,7 +26,7 @@ from dataflow.ops.random import random_normal, random_uniform
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-class _LocationScale(Distribution):
+class LocationScale(Distribution):
     """``loc + scale * Z`` for a standard Z: a subclass describes Z alone."""
 
     loc = Parameter("Where Z = 0 goes.")
@@ -54,7 +54,7 @@ class _LocationScale(Distribution):
         return self._everywhere(value) + times_scale * self.scale
 
 
-class Normal(_LocationScale):
+class Normal(LocationScale):
     """Normal (Gaussian) numbers with mean ``loc`` and standard deviation ``scale``.
 
     Density ``exp(-0.5 ((x - loc) / scale)^2) / (scale sqrt(2 pi))``. Parameters and samples are
@@ -119,7 +119,7 @@ class NormalWithSoftplusScale(Normal):
         self._from_transformed(Normal, locals(), scale=softplus)
 
 
-class Laplace(_LocationScale):
+class Laplace(LocationScale):
     """Double exponential numbers: density ``exp(-|x - loc| / scale) / (2 scale)``.
 
     Parameters and samples are floats of the same dtype that broadcast; samples have gradients.
@@ -178,7 +178,7 @@ class LaplaceWithSoftplusScale(Laplace):
         self._from_transformed(Laplace, locals(), scale=softplus)
 
 
-class Logistic(_LocationScale):
+class Logistic(LocationScale):
     """Logistic numbers: ``P(X <= x) = sigmoid((x - loc) / scale)``; samples have gradients."""
 
     def __init__(
@@ -226,7 +226,7 @@ class Logistic(_LocationScale):
     _mode = _mean
 
 
-class Gumbel(_LocationScale):
+class Gumbel(LocationScale):
     """Gumbel numbers, the largest of many: ``P(X <= x) = exp(-exp(-(x - loc) / scale))``."""
 
     def __init__(
@@ -262,7 +262,7 @@ class Gumbel(_LocationScale):
         return self._everywhere(self.loc)
 
 
-class Cauchy(_LocationScale):
+class Cauchy(LocationScale):
     """Cauchy numbers: density ``1 / (pi scale (1 + z^2))``; mean and variance are not defined."""
 
     def __init__(

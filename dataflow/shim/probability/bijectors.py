@@ -6,24 +6,13 @@ import math
 from typing import Any
 
 from dataflow.distributions import bijectors as _contrib
-from dataflow.distributions.bijector import Bijector
+from dataflow.distributions.elementary_bijectors import Elementwise
 from dataflow.distributions.normal_functions import ndtr, ndtri
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.math import abs_, expm1, log, log1p, reciprocal, square
 
 
-class _Elementwise(Bijector):
-    """A function of each element by itself."""
-
-    def __init__(self, validate_args: bool = False, name: str | None = None) -> None:
-        super().__init__(
-            forward_min_event_ndims=0,
-            validate_args=validate_args,
-            name=name or type(self).__name__.lower(),
-        )
-
-
-class Expm1(_Elementwise):
+class Expm1(Elementwise):
     """``y = exp(x) - 1``."""
 
     def _forward(self, x: TensorLike) -> Any:
@@ -36,7 +25,7 @@ class Expm1(_Elementwise):
         return x
 
 
-class Reciprocal(_Elementwise):
+class Reciprocal(Elementwise):
     """``y = 1 / x``."""
 
     def _forward(self, x: TensorLike) -> Any:
@@ -49,7 +38,7 @@ class Reciprocal(_Elementwise):
         return -2.0 * log(abs_(x))
 
 
-class NormalCDF(_Elementwise):
+class NormalCDF(Elementwise):
     """``y`` is the probability that a standard normal number is at most ``x``."""
 
     def _forward(self, x: TensorLike) -> Any:

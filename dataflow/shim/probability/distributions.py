@@ -20,7 +20,7 @@ from dataflow.distributions.distribution import (
 )
 from dataflow.distributions.elementary_bijectors import Exp
 from dataflow.distributions.kullback_leibler import RegisterKL, kl_divergence as kl_divergence
-from dataflow.distributions.location_scale import Normal as Normal
+from dataflow.distributions.location_scale import LocationScale, Normal as Normal
 from dataflow.distributions.noise import uniform_noise
 from dataflow.distributions.normal_functions import ndtr, ndtri
 from dataflow.distributions.transformed import TransformedDistribution
@@ -166,24 +166,8 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
     return minimum(maximum(x, low), high)
 
 
-class HalfCauchy(Distribution):
+class HalfCauchy(LocationScale):
     """``loc + |X|`` for a Cauchy X with scale ``scale``. It has no mean and no variance."""
-
-    loc = Parameter("The least value.")
-    scale = positive("The median of the distance from ``loc``; positive.")
-
-    def __init__(
-        self,
-        loc: TensorLike,
-        scale: TensorLike,
-        validate_args: bool = False,
-        allow_nan_stats: bool = True,
-        name: str = "HalfCauchy",
-    ) -> None:
-        self._from_parameters(locals(), FULLY_REPARAMETERIZED)
-
-    def _z(self, x: Any) -> Any:
-        return (x - self.loc) / self.scale
 
     def _sample_n(self, n: Any, seed: Any = None) -> Any:
         return self._quantile(uniform_noise(self, n, seed))
