@@ -49,6 +49,12 @@ class LocationScale(Distribution):
     def _unstandardize(self, z: Any) -> Any:
         return z * self.scale + self.loc
 
+    def _undefined(self, statistic: str) -> Any:
+        """NaN over the whole batch, or an error without `allow_nan_stats`."""
+        if not self.allow_nan_stats:
+            raise ValueError(f"`{statistic}` is undefined for {type(self).__name__} distribution.")
+        return self._everywhere(math.nan)
+
     def _constant(self, value: TensorLike, times_scale: float) -> Any:
         """``value + times_scale * scale`` over the whole batch."""
         return self._everywhere(value) + times_scale * self.scale
@@ -298,14 +304,10 @@ class Cauchy(LocationScale):
         return self._everywhere(self.loc)
 
     def _mean(self) -> Any:
-        if not self.allow_nan_stats:
-            raise ValueError("`mean` is undefined for Cauchy distribution.")
-        return self._everywhere(math.nan)
+        return self._undefined("mean")
 
     def _stddev(self) -> Any:
-        if not self.allow_nan_stats:
-            raise ValueError("`stddev` is undefined for Cauchy distribution.")
-        return self._everywhere(math.nan)
+        return self._undefined("stddev")
 
 
 class HalfNormal(Distribution):

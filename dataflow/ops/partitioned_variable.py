@@ -117,6 +117,10 @@ class PartitionedVariable:
         infos = [v._get_save_slice_info() for v in parts]
         return [slice_(tensor, info.var_offset, info.var_shape) for info in infos if info]
 
+    def _each(self, method: str, value: Any, *further: Any) -> list[Any]:
+        pairs = zip(self._variable_list, self._slices(value), strict=True)
+        return [getattr(v, method)(own, *further) for v, own in pairs]
+
     def assign(
         self,
         value: TensorLike,
@@ -125,8 +129,7 @@ class PartitionedVariable:
         read_value: bool = True,
     ) -> list[Any]:
         """Assigns each part its slice of ``value``, or its entry of a list with one for each part."""
-        pairs = zip(self._variable_list, self._slices(value), strict=True)
-        return [v.assign(own, use_locking, name, read_value) for v, own in pairs]
+        return self._each("assign", value, use_locking, name, read_value)
 
     def assign_add(
         self,
@@ -136,8 +139,7 @@ class PartitionedVariable:
         read_value: bool = True,
     ) -> list[Any]:
         """Adds to each part what `assign` would put there."""
-        pairs = zip(self._variable_list, self._slices(value), strict=True)
-        return [v.assign_add(own, use_locking, name, read_value) for v, own in pairs]
+        return self._each("assign_add", value, use_locking, name, read_value)
 
     def assign_sub(
         self,
@@ -147,8 +149,7 @@ class PartitionedVariable:
         read_value: bool = True,
     ) -> list[Any]:
         """Subtracts from each part what `assign` would put there."""
-        pairs = zip(self._variable_list, self._slices(value), strict=True)
-        return [v.assign_sub(own, use_locking, name, read_value) for v, own in pairs]
+        return self._each("assign_sub", value, use_locking, name, read_value)
 
     @property
     def initializer(self) -> Any:

@@ -10,6 +10,7 @@ from dataflow.distributions.elementary_bijectors import Elementwise
 from dataflow.distributions.normal_functions import ndtr, ndtri
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.math import abs_, expm1, log, log1p, reciprocal, square
+from dataflow.shim.probability.names import name_of
 
 
 class Expm1(Elementwise):
@@ -52,15 +53,7 @@ class NormalCDF(Elementwise):
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'tensorflow_probability.bijectors' has no attribute {name!r}")
-    try:
-        return getattr(_contrib, name)
-    except AttributeError:
-        raise AttributeError(
-            f"tensorflow_probability.bijectors.{name} is not part of dataflow. Here are those of "
-            f"tf.contrib.distributions.bijectors, and {', '.join(_LATER)}."
-        ) from None
+    return name_of(_contrib, "bijectors", name, _LATER)
 
 
 _LATER = ("Expm1", "NormalCDF", "Reciprocal")

@@ -38,6 +38,7 @@ from dataflow.ops.math import (
     square,
     tan,
 )
+from dataflow.shim.probability.names import name_of
 
 _LOG_2PI = math.log(2.0 * math.pi)
 
@@ -196,11 +197,6 @@ class HalfCauchy(LocationScale):
     def _variance(self) -> Any:
         return self._undefined("variance")
 
-    def _undefined(self, statistic: str) -> Any:
-        if not self.allow_nan_stats:
-            raise ValueError(f"`{statistic}` is undefined for HalfCauchy distribution.")
-        return array.fill(self.batch_shape_tensor(), convert_to_tensor(np.nan, self.dtype))
-
 
 class Pareto(Distribution):
     """Numbers above ``scale`` with density ``c scale^c / x^(c + 1)`` for ``c = concentration``."""
@@ -276,17 +272,7 @@ def Wishart(  # a class in TensorFlow Probability
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(
-            f"module 'tensorflow_probability.distributions' has no attribute {name!r}"
-        )
-    try:
-        return getattr(_contrib, name)
-    except AttributeError:
-        raise AttributeError(
-            f"tensorflow_probability.distributions.{name} is not part of dataflow. Here are those of "
-            f"tf.contrib.distributions, and {', '.join(_LATER)}."
-        ) from None
+    return name_of(_contrib, "distributions", name, _LATER)
 
 
 _LATER = ("HalfCauchy", "LogNormal", "Pareto", "TruncatedNormal", "Wishart")
