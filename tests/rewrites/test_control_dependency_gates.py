@@ -196,3 +196,22 @@ def test_what_keeps_a_node_in_its_branch_stays() -> None:
         s.run(v.initializer)
         plan = rewritten(s, y, [flag])
         assert [plan.run([value]) for value in (False, True, False)] == [1.0, 2.0, 2.0]
+
+
+def test_a_gate_on_what_enters_a_branch_or_a_loop_stays() -> None:
+    """Its source is a Switch: whether the gate runs is decided there and by its edges."""
+    flag, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [2])
+
+    def gated() -> tf.Tensor:
+        with tf.control_dependencies([tf.sin(x)]):
+            return tf.identity(x)
+
+    branch = tf.cond(flag, gated, lambda: tf.tanh(x))
+    _, loop = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a + gated()), [0, x])
+    with tf.Session() as s:
+        plan = rewritten(s, [branch, loop], [flag, x])
+        assert "gate_of_value" not in rules_of(plan)
+        for taken in (True, False):
+            got = plan.run([taken, [1.0, 2.0]])
+            np.testing.assert_allclose(got[0], [1, 2] if taken else np.tanh([1, 2]), rtol=1e-6)
+            assert got[1].tolist() == [4.0, 8.0]

@@ -56,6 +56,18 @@ def test_a_variable_that_comes_round_with_another_shape_has_a_symbol_of_its_own(
     assert _symbols(more_rows, [x])[0] != batch
 
 
+@pytest.mark.parametrize("first_is_vector", [True, False])
+def test_a_value_that_a_branch_gives_another_rank_has_no_symbols(first_is_vector: bool) -> None:
+    flag, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [None, 2])
+    vector = tf.reduce_sum(x, 1)
+    one, other = (vector, x) if first_is_vector else (x, vector)
+    y = tf.cond(flag, lambda: other * 1.5, lambda: one * 2.5)
+    assert _symbols(y, [x, flag]) is None
+    for value in (True, False):
+        _, got, wanted = both([y * 2.0, tf.shape(y)], {x: np.ones((3, 2), "f"), flag: value})
+        same(got, wanted)
+
+
 def test_what_grows_from_round_to_round_is_summed_over_its_axes() -> None:
     """The operand has one row where the other has more: only in the first round."""
     x, y = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.float32, [None, 2])

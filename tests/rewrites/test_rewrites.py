@@ -35,10 +35,10 @@ def check(fetch: Any, feeds: dict[Any, Any], rule: str) -> Plan:
 X = np.array([[1.0, -2.0], [3.0, 0.5]], np.float32)
 
 
-def test_times_one() -> None:
+def test_times_one_and_divided_by_one() -> None:
     x = tf.placeholder(tf.float32, [2, 2])
-    plan = check(tf.tanh(x * 1.0), {x: X}, "times_one")
-    assert types(plan) == ["Tanh"]
+    for y, rule in ((x * 1.0, "times_one"), (x / 1.0, "divided_by_one")):
+        assert types(check(tf.tanh(y), {x: X}, rule)) == ["Tanh"]
 
 
 def test_one_times_keeps_its_broadcast() -> None:
@@ -585,12 +585,13 @@ def test_a_rectifier_of_something_else_keeps_its_gradient() -> None:
     assert "relu_gradient_before_pooling" not in [h.rule for h in plan.journal]
 
 
-@pytest.mark.parametrize("waits", [False, True])
-def test_a_pooling_gradient_that_waits_for_a_node_stays_where_it_is(waits: bool) -> None:
+@pytest.mark.parametrize("edge", ["none", "into", "out_of"])
+def test_a_pooling_gradient_that_waits_or_is_waited_for_stays_where_it_is(edge: str) -> None:
     x = tf.placeholder(tf.float32, [1, 4, 4, 1])
     y = tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
     ones = tf.ones([1, 2, 2, 1])
-    with tf.control_dependencies([tf.Variable(1.0).initializer] if waits else []):
+    v = tf.Variable(1.0)
+    with tf.control_dependencies([v.initializer] if edge == "into" else []):
         pooled = tf.raw_ops.MaxPoolGrad(
             orig_input=x,
             orig_output=y,
@@ -600,10 +601,12 @@ def test_a_pooling_gradient_that_waits_for_a_node_stays_where_it_is(waits: bool)
             padding="SAME",
         )
     gradient = tf.raw_ops.ReluGrad(gradients=pooled, features=x)
+    with tf.control_dependencies([pooled] if edge == "out_of" else []):
+        assigned = tf.assign_add(v, 1.0)
     with tf.Session() as s:
-        plan = rewritten(s, gradient, [x])
+        plan = rewritten(s, [gradient, assigned], [x])
     rules = [h.rule for h in plan.journal]
-    assert ("relu_gradient_before_pooling" in rules) is not waits
+    assert ("relu_gradient_before_pooling" in rules) is (edge == "none")
 
 
 def test_a_power_by_a_vector_keeps_the_shape_that_the_vector_gives() -> None:

@@ -117,3 +117,11 @@ def test_rows_of_a_variable_that_is_only_read_are_fused() -> None:
     v = tf.Variable(START)
     with tf.Session() as session:
         assert "_FusedRows" in types(rewritten(session, READS["share"](v), []))
+
+
+def test_reads_of_a_resource_variable_before_and_after_a_change_are_two() -> None:
+    v = tf.get_variable("v", initializer=1.0, use_resource=True)
+    before = v.read_value()
+    change = v.assign(before + 1.0, read_value=False)
+    after = v.read_value()
+    assert always([tf.stack([before, after]), change]).tolist() == [1.0, 2.0]

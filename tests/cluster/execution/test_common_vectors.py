@@ -49,6 +49,7 @@ def test_memory_is_used_again_unless_a_member_has_arrays_in_it(vectors):
     assert vectors.choose(request(), MEMBERS, [[third.number], [second.number]]) is None
     del kept
     assert vectors.choose(request(), MEMBERS, [[third.number], [second.number]]) == first
+    assert vectors.choose(request(), MEMBERS, [[], []]) == first  # of several that are free
 
 
 def test_doorbells_are_silent_when_members_are_told(vectors):

@@ -223,3 +223,23 @@ def test_a_master_is_told_of_a_time_limit_also_when_it_is_over(target, monkeypat
 def test_a_session_knows_the_task_whose_master_runs_its_steps(target):
     with tf.Session(target) as session:
         assert session.remote.task == "/job:worker/task:0"
+
+
+def test_the_time_that_is_left_after_preparing_a_step_may_be_short(target, monkeypatch):
+    """At least a millisecond: no time at all would stand for no limit."""
+    v, _, _ = step()
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        given = []
+        backend = session.remote.backend
+        run = type(backend).run
+
+        def noted(self, combination, values, seconds, *rest, **more):
+            given.append(seconds)
+            return run(self, combination, values, None, *rest, **more)
+
+        monkeypatch.setattr(type(backend), "run", noted)
+        now = time.monotonic
+        monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: now() + 60))
+        session.run(v + 1.0, options=tf.RunOptions(timeout_in_ms=59_000))
+    assert given == [0.001]
