@@ -167,22 +167,14 @@ _GROUPS = (
     ),
     (
         "contrib.learn",
-        "read_batch_examples read_batch_features read_batch_record_features "
-        "read_keyed_batch_examples read_keyed_batch_examples_shared_queue "
-        "read_keyed_batch_features read_keyed_batch_features_shared_queue",
-        "it read files of Examples through queues; use "
-        "tf.data.experimental.make_batched_features_dataset.",
+        "read_keyed_batch_examples_shared_queue read_keyed_batch_features_shared_queue",
+        "its workers shared a queue of files; use tf.contrib.learn.read_keyed_batch_features, or a Dataset "
+        "with shard.",
     ),
     (
         "contrib.learn",
-        "extract_dask_data extract_dask_labels extract_pandas_data extract_pandas_labels "
-        "extract_pandas_matrix",
+        "extract_dask_data extract_dask_labels",
         "pass frame.values, or use tf.estimator.inputs.pandas_input_fn.",
-    ),
-    (
-        "contrib.learn",
-        "ExportStrategy make_export_strategy build_parsing_serving_input_fn InputFnOps",
-        "use estimator.export_savedmodel with a serving_input_receiver_fn of tf.estimator.export.",
     ),
     (
         "contrib.learn",

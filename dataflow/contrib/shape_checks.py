@@ -100,18 +100,19 @@ def with_same_shape(expected_tensor: TensorLike, tensor: TensorLike) -> Tensor:
 def with_shape(expected_shape: Any, tensor: TensorLike) -> Tensor:
     """``tensor``, after a check that its shape is ``expected_shape``: now where known, else when it runs.
 
-    ``expected_shape`` is a list, in which None is any size, a `TensorShape` or a vector of int32 or
-    int64. Raises `ValueError` for a shape that differs, for a sparse tensor and for another
-    ``expected_shape``; `InvalidArgumentError` when a run finds another shape.
+    ``expected_shape`` is a list, in which None is any size, a `TensorShape`, or a tensor, a vector of int32
+    or int64, which is compared when it runs. Raises `ValueError` for a shape that differs, for a sparse
+    tensor and for another ``expected_shape``; `InvalidArgumentError` when a run finds another shape.
     """
     if isinstance(tensor, (SparseTensor, SparseTensorValue)):
         raise ValueError("SparseTensor not supported.")
     tensor = convert_to_tensor(tensor)
     if isinstance(expected_shape, Tensor):
+        checked = _checked_at_run_time(_as_shape_tensor(expected_shape), tensor)
         known = constant_value(expected_shape)
-        if known is None:
-            return _checked_at_run_time(_as_shape_tensor(expected_shape), tensor)
-        expected_shape = known
+        if known is not None and tensor.get_shape().is_compatible_with(known.tolist()):
+            checked.set_shape(known.tolist())
+        return checked
     if isinstance(expected_shape, TensorShape):
         shape = expected_shape
     else:
@@ -140,11 +141,9 @@ def _as_shape_tensor(shape: Tensor) -> Tensor:
 def _checked_at_run_time(expected: Tensor, tensor: Tensor) -> Tensor:
     actual = array.shape(tensor, out_type=expected.dtype.base_dtype)
     same_rank = equal(array.size(actual), array.size(expected))
-    with control_dependencies(
-        [Assert(same_rank, ["Wrong shape for", tensor.name, expected, actual])]
-    ):
+    said = [f"Wrong shape for {tensor.name} [expected] [actual].", expected, actual]
+    with control_dependencies([Assert(same_rank, said)]):
         same = reduce_all(equal(expected, actual))
-    said = ["Wrong shape for", tensor.name, "[expected] [actual].", expected, actual]
     with control_dependencies([Assert(same, said)]):
         checked: Tensor = array.identity(tensor)
     return checked

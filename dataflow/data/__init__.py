@@ -11,6 +11,7 @@ _HOMES = {
     "FixedLengthRecordDataset": "file_datasets",
     "INFINITE_CARDINALITY": "dataset",
     "Iterator": "iterators",
+    "DatasetSpec": "structure",
     "Options": "options",
     "TFRecordDataset": "file_datasets",
     "TextLineDataset": "file_datasets",

@@ -50,7 +50,7 @@ class Dataset(Structured):
     def __init__(self, structure: Structure, build: Callable[[], Tensor], *inputs: Dataset) -> None:
         self._structure = structure
         self._build = build
-        self._inputs = inputs
+        self._sources = inputs
         self._graph = default_graph()
         self._own_options = Options()
 
@@ -73,6 +73,9 @@ class Dataset(Structured):
     def as_variant_tensor(self) -> Tensor:
         """The node that stands for this dataset in the default graph."""
         return self._as_variant_tensor()
+
+    def _inputs(self) -> list[Dataset]:
+        return list(self._sources)
 
     @property
     def _variant_tensor(self) -> Tensor:
@@ -628,7 +631,7 @@ class Dataset(Structured):
     def options(self) -> Options:
         """The options of this dataset and of those that it is made of."""
         result = Options()
-        for dataset in self._inputs:
+        for dataset in self._sources:
             result = result.merge(dataset.options())
         return result.merge(self._own_options)
 

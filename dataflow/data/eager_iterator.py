@@ -44,7 +44,7 @@ class EagerIterator(Structured):
         return self
 
     def __next__(self) -> Any:
-        if default_graph().traces_function:
+        if default_graph().building_function:  # of `Dataset.map`, too
             return self._next_in_function()
         try:
             values = self._next()
@@ -60,11 +60,11 @@ class EagerIterator(Structured):
 
     def _next_in_function(self) -> Any:
         """The next element at each call of the function that is being traced."""
-        specs = self._structure.specs
-        made = py_func(self._next, [], [spec.dtype for spec in specs], name="IteratorGetNext")
-        for tensor, spec in zip(made, specs, strict=True):
-            tensor.set_shape(spec.shape)
-        return self._structure.decode(made)
+        ours = self._structure
+        made = py_func(self._next, [], ours.dtypes, name="IteratorGetNext")
+        for tensor, dims in zip(made, ours.dims, strict=True):
+            tensor.set_shape(dims)
+        return ours.decode(made)
 
     def in_loop(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
         """`Iterator.in_loop`, from the element on that comes next."""

@@ -55,13 +55,18 @@ class VariantSpec(ComponentSpec):
 
 
 class DatasetSpec(VariantSpec):
-    """A component that is a dataset: ``structure`` is that of its elements."""
+    """A component that is a dataset; ``element_spec``: specs of its elements, in their nesting."""
 
-    _parts = ("structure",)
+    _parts = ("element_spec",)
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, element_spec: Any) -> None:
         super().__init__()
-        self._structure = structure
+        is_structure = isinstance(element_spec, Structure)
+        self._structure = element_spec if is_structure else Structure.of_specs(element_spec)
+
+    @property
+    def _element_spec(self) -> Any:
+        return self._structure.nested_specs
 
     @property
     def structure(self) -> Structure:
@@ -102,7 +107,7 @@ class OptionalSpec(VariantSpec):
 
 
 class TensorArraySpec(ComponentSpec):
-    """A component that is a `TensorArray`, kept as the stack of its elements."""
+    """A component that is a `TensorArray`, kept as the stack of its elements, whose shape ``shape`` is."""
 
     _parts = ("shape", "dtype")
 
@@ -121,7 +126,11 @@ class TensorArraySpec(ComponentSpec):
     def decode(self, tensor: Tensor) -> Any:
         from dataflow.ops.array import shape
 
-        array = TensorArray(self.dtype, size=shape(tensor)[0], infer_shape=False)
+        # Its elements' shape is said, as an array without elements could not be stacked otherwise.
+        element = None if self.shape.ndims is None else self.shape[1:]
+        array = TensorArray(
+            self.dtype, size=shape(tensor)[0], infer_shape=False, element_shape=element
+        )
         return array.unstack(tensor)
 
 
@@ -161,7 +170,9 @@ def _spec_of(value: Any) -> Any:
     if isinstance(value, SparseTensor):
         return SparseTensorSpec(value.shape, value.dtype.base_dtype)
     if isinstance(value, TensorArray):
-        return TensorArraySpec(None, value.dtype)
+        element = value.element_shape
+        known = None if element.ndims is None else [None, *element.as_list()]
+        return TensorArraySpec(known, value.dtype)
     if hasattr(value, "component_spec"):
         return value.component_spec
     return TensorSpec(TensorShape(value.dims), value.dtype.base_dtype)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from dataflow.data import Dataset
+from dataflow.data import Dataset, FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from dataflow.data.iterators import (
     get_output_classes as get_legacy_output_classes,
     get_output_shapes as get_legacy_output_shapes,
     get_output_types as get_legacy_output_types,
 )
+from dataflow.data.structure import DatasetSpec
 
 __all__ = [
+    "DatasetSpec",
     "DatasetV1",
     "DatasetV2",
+    "FixedLengthRecordDatasetV1",
+    "FixedLengthRecordDatasetV2",
+    "TFRecordDatasetV1",
+    "TFRecordDatasetV2",
+    "TextLineDatasetV1",
+    "TextLineDatasetV2",
     "get_legacy_output_classes",
     "get_legacy_output_shapes",
     "get_legacy_output_types",
@@ -19,3 +27,6 @@ __all__ = [
 
 #: Libraries ask ``isinstance(features, (DatasetV1, DatasetV2))``; one class answers both here.
 DatasetV1 = DatasetV2 = Dataset
+FixedLengthRecordDatasetV1 = FixedLengthRecordDatasetV2 = FixedLengthRecordDataset
+TFRecordDatasetV1 = TFRecordDatasetV2 = TFRecordDataset
+TextLineDatasetV1 = TextLineDatasetV2 = TextLineDataset

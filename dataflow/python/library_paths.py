@@ -43,9 +43,20 @@ contrib.checkpoint.python.containers : contrib.checkpoint
 contrib.quantize.python.quantize_graph : contrib.quantize
 contrib.learn.python.learn.{basic_session_run_hooks session_run_hook monitored_session} : train
 contrib.learn.python.learn.summary_writer_cache : summary
-contrib.learn.python.learn.learn_io.{numpy_io pandas_io} : contrib.learn estimator.inputs
+contrib.learn.python.learn.learn_io : contrib.learn.io
+contrib.learn.python.learn.learn_io.{numpy_io pandas_io graph_io generator_io} : contrib.learn.io
+contrib.learn.python.learn.utils : contrib.learn.exports
+contrib.learn.python.learn.utils.{input_fn_utils saved_model_export_utils} : contrib.learn.exports
+contrib.learn.python.learn.export_strategy : contrib.learn.exports
+contrib.opt.python.training.{reg_adagrad_optimizer shampoo multitask_optimizer_wrapper} : contrib.opt
+contrib.opt.python.training.{adam_gs_optimizer lazy_adam_gs_optimizer} : contrib.opt
+contrib.testing.python.framework.util_test : contrib.testing
+contrib.framework.python.ops.prettyprint_ops : contrib.framework
+python.debug.lib.debug_data : python.debug
+python.debug.wrappers.{hooks local_cli_wrapper dumping_wrapper grpc_wrapper} : python.debug
 contrib.learn.python.learn.estimators.dnn_linear_combined : contrib.learn
-python.training.tracking.tracking : ops.trackable train
+python.training.tracking.tracking : ops.trackable python.tracked_resources train
+python.training.saver_test_utils : python.saver_tests
 python.training.tracking.python_state : train.experimental
 python.training.tracking.{graph_view layer_utils} : train.object_graph keras.layer_tree
 python.training.saving.{functional_saver saveable_object_util} : train.saveables train

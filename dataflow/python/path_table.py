@@ -117,7 +117,8 @@ python.training.{training optimizer adam adagrad adadelta ftrl momentum} : train
 python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_descent} : train
 python.training.{adagrad_da sync_replicas_optimizer server_lib} : train
 python.training.device_setter : train train.device_setter python.private
-python.training.{saver checkpoint_management checkpoint_utils checkpoint_state_pb2} : train train.checkpoint_management
+python.training.saver : train train.checkpoint_management python.saver_tests
+python.training.{checkpoint_management checkpoint_utils checkpoint_state_pb2} : train train.checkpoint_management contrib.evaluation
 python.training.monitored_session : train train.monitored_session python.session_layers
 python.training.{session_manager supervisor session_run_hook} : train
 python.training.{basic_session_run_hooks coordinator queue_runner queue_runner_impl} : train
@@ -186,20 +187,20 @@ python.estimator.canned.{metric_keys prediction_keys} : estimator.canned estimat
 python.estimator.canned.optimizers : python.heads estimator
 python.estimator.{canned.dnn canned.linear} : python.heads estimator
 python.estimator.canned.head : python.heads estimator
-python.estimator.inputs.{numpy_io pandas_io} : estimator.inputs
+python.estimator.inputs.{numpy_io pandas_io inputs} : estimator.inputs
 python.estimator.head.{base_head binary_class_head multi_class_head multi_head} : estimator
 python.estimator.head.{multi_label_head regression_head} : estimator
 python.estimator.{mode_keys early_stopping} : estimator estimator.experimental
 python.estimator.hooks.{hooks basic_session_run_hooks session_run_hook} : estimator.experimental estimator.early_stopping estimator train
 python.data : data
 python.data.ops.{dataset_ops iterator_ops readers} : data python.dataset_names data.experimental data.iterators
-python.data.ops.optional_ops : data.experimental
+python.data.ops.optional_ops : data.experimental data.structure
 python.data.experimental.ops.{batching cardinality counter distribute enumerate_ops error_ops} : data.experimental
 python.data.experimental.ops.{get_single_element grouping interleave_ops iterator_ops} : data.experimental
 python.data.experimental.ops.{optimization optimization_options parsing_ops prefetching_ops} : data.experimental
 python.data.experimental.ops.{random_ops readers resampling scan_ops shuffle_ops take_while_ops} : data.experimental
 python.data.experimental.ops.{threading_options distribute_options unique writers} : data.experimental
-python.data.util.structure : data.experimental
+python.data.util.structure : python.dataset_structures data.experimental
 python.data.util.nest : python.data_nest
 python.data.util.sparse : python.sparse_structures
 python.data.kernel_tests.test_base : python.dataset_tests
@@ -217,6 +218,7 @@ python.ops.summary_op_util : python.private ops.summary
 python.distribute.{distribute_lib distribution_strategy_context mirrored_strategy one_device_strategy} : distribute python.strategy_names
 python.distribute.{central_storage_strategy parameter_server_strategy collective_all_reduce_strategy} : distribute.experimental distribute
 python.distribute.{reduce_util cross_device_ops} : distribute distribute.reduction
+python.distribute.distribute_coordinator : distribute cluster
 python.distribute.values : distribute.values
 python.distribute.summary_op_util : python.private ops.summary
 python.estimator.util : estimator.input_results python.util.function_utils

@@ -63,6 +63,21 @@ _NUMPY_NAMES: dict[str, Any] = {
     "VisibleDeprecationWarning": np.exceptions.VisibleDeprecationWarning,
 }
 
+#: Functions of NumPy that `numpy.lib` had, too, of those that programs called by that name.
+_NAMES_OF_LIB = (
+    *(
+        "append",
+        "apply_along_axis",
+        "average",
+        "column_stack",
+        "delete",
+        "diff",
+        "digitize",
+        "flip",
+    ),
+    *("histogram", "insert", "interp", "kron", "median", "meshgrid", "pad", "percentile", "select"),
+    *("split", "tile", "tril", "triu", "unique"),
+)
 
 _OURS = frozenset({"dataflow", "dataflow_datasets", "dataflow_widgets"})
 #: Packages that are written for the NumPy of today.
@@ -209,6 +224,7 @@ def mend_numpy() -> None:
     np.meshgrid = _as_list(np.meshgrid)
     np.broadcast_arrays = _as_list(np.broadcast_arrays)
     put_missing(np.random, random_integers=_random_integers)
+    put_missing(np.lib, **{name: getattr(np, name) for name in _NAMES_OF_LIB})
     if not hasattr(np.ndarray, "tostring"):
         _add_method(np.ndarray, "tostring", np.ndarray.tobytes)
     if not hasattr(np.generic, "tostring"):

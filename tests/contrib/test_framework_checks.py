@@ -21,7 +21,7 @@ def test_with_shape_lets_the_right_shape_pass(shape):
 
 
 def test_with_shape_refuses_now_what_is_known():
-    for shape in ([2, 3], [3], [3, 2, 1], tf.constant([2, 3])):
+    for shape in ([2, 3], [3], [3, 2, 1]):
         with pytest.raises(ValueError, match="compatible"):
             framework.with_shape(shape, tf.zeros([3, 2]))
     for shape in (
@@ -132,3 +132,17 @@ def test_arguments_of_checkpoint_functions_have_the_names_of_contrib(tmp_path):
             sess.run(tf.global_variables_initializer())
             assert sess.run(w) == 3.0
     assert framework.smart_cond(pred=True, true_fn=lambda: 1, false_fn=lambda: 2) == 1
+
+
+def test_with_shape_compares_a_tensor_in_the_run_even_where_it_is_a_constant():
+    """Programs catch the run's error; a list is refused when the graph is built."""
+    values = tf.zeros([2, 3], name="values")
+    for wrong in ([3, 2], [6]):
+        checked = framework.with_shape(tf.constant(wrong), values)
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="Wrong shape for .*expected.*actual"
+        ):
+            run(checked)
+    right = framework.with_shape(tf.constant([2, 3]), tf.placeholder_with_default(values, None))
+    assert right.shape.as_list() == [2, 3]
+    assert run(right).shape == (2, 3)

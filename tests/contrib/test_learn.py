@@ -208,8 +208,9 @@ def experiment(folder, **more):
 
 def test_experiments(tmp_path) -> None:
     plan = experiment(tmp_path / "a", min_eval_frequency=20)
-    found = plan.train_and_evaluate()
+    found, exports = plan.train_and_evaluate()
     assert found["global_step"] == 40
+    assert exports == []
     losses = [
         value.simple_value
         for name in os.listdir(tmp_path / "a" / "eval")
@@ -232,7 +233,7 @@ def test_an_experiment_trains_and_evaluates_in_turns(tmp_path) -> None:
 
     plan = experiment(tmp_path / "a", train_steps_per_iteration=15)
     found, exported = plan.continuous_train_and_eval()  # up to step 40, in whole turns
-    assert (found["global_step"], exported) == (45, None)
+    assert (found["global_step"], exported) == (45, [])
     assert os.path.isdir(tmp_path / "a" / "eval_one_pass")
     plan = experiment(tmp_path / "b", min_eval_frequency=4)
     assert plan.continuous_train_and_eval(once_more)[0]["global_step"] == 8
@@ -243,7 +244,7 @@ def test_learn_runner(tmp_path) -> None:
     from dataflow.contrib.learn.python.learn import learn_runner
 
     found = learn_runner.run(lambda output_dir: experiment(output_dir), str(tmp_path / "a"))
-    assert found["global_step"] == 40
+    assert found[0]["global_step"] == 40
     config = learn.RunConfig(model_dir=str(tmp_path / "b"))
     model = learn_runner.run(
         lambda run_config, hparams: experiment(run_config.model_dir),

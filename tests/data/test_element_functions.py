@@ -289,3 +289,13 @@ def test_a_run_over_an_endless_dataset_ends_when_its_time_is_up() -> None:
 def test_a_state_of_another_structure_is_refused() -> None:
     with pytest.raises(TypeError, match="state has 1 tensors, reduce_func returns 2"):
         tf.data.Dataset.range(3).reduce(tf.constant(0, tf.int64), lambda a, b: (a, b))
+
+
+def test_a_tensor_array_without_elements_keeps_the_shape_of_what_it_would_hold() -> None:
+    def counted(n):
+        n = tf.cast(n, tf.int32)
+        return tf.TensorArray(tf.int32, size=n, element_shape=[]).unstack(tf.range(n))
+
+    arrays = tf.data.Dataset.range(4).map(counted)
+    rows = arrays.flat_map(lambda array: tf.data.Dataset.from_tensor_slices(array.stack()))
+    assert elements(rows) == [0, 0, 1, 0, 1, 2, "end"]

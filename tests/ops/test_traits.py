@@ -337,6 +337,8 @@ OTHER_WORDS = {
     "graph/attr_kinds.py": "Shape",
     "graph/op_signature.py": "Shape",
     "graph/serialize.py": "Shape",
+    # A class of datasets.
+    "python/dataset_names.py": "FixedLengthRecordDatasetV2",
     # A function of protobuf's text_format.
     "shim/old_protos.py": "Merge",
     # Names of TensorFlow Probability.

@@ -187,7 +187,8 @@ result = [
      np.object is object, np.NaN != np.NaN, np.Inf, np.float_ is np.float64, np.asscalar(np.ones(1)),
      np.fromstring(b"\\x01\\x02", np.uint8).tolist(), np.fromstring("1 2", sep=" ").tolist(),
      [ragged.dtype.name, ragged.shape], np.product([2, 3]).item(), np.mat([[1]]).shape,
-     np.arange(2, dtype=np.uint8).tostring() == b"\\x00\\x01", np.uint8(7).tostring() == b"\\x07"],
+     np.arange(2, dtype=np.uint8).tostring() == b"\\x00\\x01", np.uint8(7).tostring() == b"\\x07",
+     np.lib.pad(np.ones(1), 1, "constant").tolist()],
     [issubclass(dict, collections.Mapping), issubclass(list, collections.MutableSequence),
      inspect.getargspec(lambda a, b=1: 0).args, time.clock() <= time.clock(), fractions.gcd(6, 4),
      threading.current_thread().isAlive(), callable(imp.load_source),
@@ -197,7 +198,7 @@ result = [
     )
     assert numbers == [
         *("float64", "i", "bool", True, True, float("inf"), True, 1.0),
-        *([1, 2], [1.0, 2.0], ["object", [2]], 6, [1, 1], True, True),
+        *([1, 2], [1.0, 2.0], ["object", [2]], 6, [1, 1], True, True, [0.0, 1.0, 0.0]),
     ]
     assert python == [True, True, ["a", "b"], True, 2, True, True, True, True]
 

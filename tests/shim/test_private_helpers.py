@@ -161,3 +161,105 @@ def test_parts_of_saved_objects_and_heads_under_their_private_names() -> None:
                 self.names = data_structures.NoDependency(["a"])
 
     assert Holder().names == ["a"]
+
+
+def test_what_a_saver_saves_may_be_a_class_of_the_programs_own(tmp_path) -> None:
+    from dataflow.python.training import saver, saver_test_utils
+
+    assert issubclass(
+        saver_test_utils.CheckpointedOp.CustomSaveable, saver.BaseSaverBuilder.SaveableObject
+    )
+    with tf.Graph().as_default(), tf.Session() as sess:
+        table = saver_test_utils.CheckpointedOp("table")
+        sess.run(table.insert("k", 30.0))
+        path = tf.train.Saver({"table": table.saveable}).save(sess, str(tmp_path / "table"))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        table = saver_test_utils.CheckpointedOp("table")
+        assert len(sess.run(table.keys())) == 0
+        tf.train.Saver().restore(sess, path)  # it is in the collection of what is saved
+        assert sess.run([table.keys(), table.values()]) == [[b"k"], [30.0]]
+        assert sess.run(table.lookup("k", -1.0)) == 30.0
+
+
+def test_a_property_is_computed_once_for_each_object() -> None:
+    from dataflow.python.training.tracking import tracking
+
+    calls = []
+
+    class Frozen(tracking.AutoTrackable):
+        def __setattr__(self, name, value):
+            raise ValueError("frozen")
+
+        @property
+        @tracking.cached_per_instance
+        def number(self):
+            calls.append(self)
+            return len(calls)
+
+    one, two = Frozen(), Frozen()
+    assert (one.number, two.number, one.number, two.number) == (1, 2, 1, 2)
+    assert len(calls) == 2
+
+
+def test_resources_are_listed_by_the_trackers_around_them() -> None:
+    from dataflow.python.training.tracking import tracking
+
+    class Named(tracking.TrackableResource):
+        def __init__(self, name):
+            self.name = name
+            super().__init__()
+
+        def _create_resource(self):
+            return self.name
+
+    outer, inner = tracking.ResourceTracker(), tracking.ResourceTracker()
+    with tracking.resource_tracker_scope(outer):
+        Named("a")
+        with tracking.resource_tracker_scope(inner):
+            Named("b")
+    Named("c")
+    assert [each.resource_handle for each in outer.resources] == ["a", "b"]
+    assert [each.resource_handle for each in inner.resources] == ["b"]
+
+
+def test_structures_of_elements() -> None:
+    from dataflow.python.data.ops import dataset_ops
+    from dataflow.python.data.util import structure
+
+    with tf.Graph().as_default():
+        sparse = tf.SparseTensor([[0]], [1.0], [3])
+        dataset = tf.data.Dataset.from_tensor_slices([1, 2, 3])
+        spec = structure.type_spec_from_value({"a": 37.0, "b": (sparse, dataset)})
+        assert spec == {
+            "a": tf.TensorSpec([], tf.float32),
+            "b": (
+                tf.SparseTensorSpec([3], tf.float32),
+                dataset_ops.DatasetSpec(tf.TensorSpec([], tf.int32)),
+            ),
+        }
+        assert tf.data.DatasetSpec(spec) == tf.data.DatasetSpec(dict(spec))
+        assert structure.get_flat_tensor_types(spec) == [tf.float32, tf.variant, tf.variant]
+        assert structure.get_flat_tensor_shapes(spec["b"][1]) == [tf.TensorShape([])]
+        assert structure.are_compatible(
+            spec, structure.type_spec_from_value({"a": 1.0, "b": (sparse, dataset)})
+        )
+        assert not structure.are_compatible(spec, {"a": spec["a"]})
+        assert not structure.are_compatible(
+            tf.TensorSpec([2], tf.int32), tf.TensorSpec([3], tf.int32)
+        )
+        legacy = structure.convert_legacy_structure(
+            dataset_ops.get_legacy_output_types(dataset),
+            dataset_ops.get_legacy_output_shapes(dataset),
+            dataset_ops.get_legacy_output_classes(dataset),
+        )
+        assert legacy == tf.TensorSpec([], tf.int32)
+        element = (tf.constant(1.0), sparse)
+        pair = structure.type_spec_from_value(element)
+        there = structure.from_tensor_list(pair, structure.to_tensor_list(pair, element))
+        with tf.Session() as sess:
+            number, again = sess.run(there)
+        assert (number, again.values.tolist()) == (1.0, [1.0])
+        with pytest.raises(ValueError, match="Expected 2 tensors but got 1"):
+            structure.from_tensor_list(pair, [tf.constant(1.0)])
+        with pytest.raises(TypeError, match="Could not build a TypeSpec"):
+            structure.type_spec_from_value(object())

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from dataflow.contrib.learn import datasets, learn_runner, models, monitors, preprocessing
+from dataflow.contrib.learn import (
+    datasets,
+    io,
+    learn_runner,
+    models,
+    monitors,
+    preprocessing,
+    exports as utils,
+)
 from dataflow.contrib.learn.canned import (
     DNNClassifier,
     DNNLinearCombinedClassifier,
@@ -22,6 +30,24 @@ from dataflow.contrib.learn.estimator import (
     infer_real_valued_columns_from_input_fn,
 )
 from dataflow.contrib.learn.experiment import Experiment
+from dataflow.contrib.learn.exports import (
+    ExportStrategy,
+    InputFnOps,
+    build_parsing_serving_input_fn,
+    make_export_strategy,
+)
+from dataflow.contrib.learn.frames import (
+    extract_pandas_data,
+    extract_pandas_labels,
+    extract_pandas_matrix,
+)
+from dataflow.contrib.learn.graph_io import (
+    read_batch_examples,
+    read_batch_features,
+    read_batch_record_features,
+    read_keyed_batch_examples,
+    read_keyed_batch_features,
+)
 from dataflow.contrib.learn.kmeans import KMeansClustering
 from dataflow.contrib.learn.metric_spec import MetricSpec
 from dataflow.contrib.learn.modes import ModeKeys
@@ -52,7 +78,9 @@ __all__ = [
     "DNNRegressor",
     "Estimator",
     "Experiment",
+    "ExportStrategy",
     "GraphDump",
+    "InputFnOps",
     "KMeansClustering",
     "LinearClassifier",
     "LinearRegressor",
@@ -72,13 +100,25 @@ __all__ = [
     "SummaryWriterCache",
     "TaskType",
     "ValidationMonitor",
+    "build_parsing_serving_input_fn",
     "datasets",
+    "extract_pandas_data",
+    "extract_pandas_labels",
+    "extract_pandas_matrix",
     "infer_real_valued_columns_from_input",
     "infer_real_valued_columns_from_input_fn",
+    "io",
     "learn_runner",
+    "make_export_strategy",
     "models",
     "monitors",
     "preprocessing",
+    "read_batch_examples",
+    "read_batch_features",
+    "read_batch_record_features",
+    "read_keyed_batch_examples",
+    "read_keyed_batch_features",
+    "utils",
 ]
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.contrib.feature_columns import UNNAMED, real_valued_column
+from dataflow.contrib.learn.exports import as_receiver_fn
 from dataflow.contrib.learn.metric_spec import metric_ops
 from dataflow.contrib.learn.modes import ModeKeys
 from dataflow.contrib.learn.monitors import replace_monitors_with_hooks
@@ -242,8 +243,9 @@ class Estimator:
     def export_savedmodel(
         self, export_dir_base: Any, serving_input_fn: Any, *args: Any, **kwargs: Any
     ) -> bytes:
-        """`tf.estimator.Estimator.export_savedmodel`."""
-        return self.core.export_savedmodel(export_dir_base, serving_input_fn, *args, **kwargs)
+        """`tf.estimator.Estimator.export_savedmodel`; ``serving_input_fn`` may return `InputFnOps`."""
+        receiver = as_receiver_fn(serving_input_fn)
+        return self.core.export_savedmodel(export_dir_base, receiver, *args, **kwargs)
 
 
 class _OneBatchOfConstants(SessionRunHook):

@@ -6,6 +6,7 @@ import os
 import time
 from typing import Any
 
+from dataflow.contrib.learn.exports import ExportStrategy
 from dataflow.estimator.cluster_training import start_server
 from dataflow.graph.collections import GraphKeys
 
@@ -16,6 +17,8 @@ class Experiment:
     The estimator is one of `tf.contrib.learn` or of `tf.estimator`. ``min_eval_frequency`` is the
     number of steps between two evaluations in `train_and_evaluate`; without it there is one, at the
     end. ``eval_metrics`` are those of ``Estimator.evaluate``, for estimators of `tf.contrib.learn`.
+    ``export_strategies``: one `ExportStrategy` or a list of them with different names, of what is exported
+    after the last evaluation.
     """
 
     def __init__(
@@ -45,11 +48,7 @@ class Experiment:
                 "`eval_metrics` must be `None` with a tf.estimator.Estimator: its model_fn says the "
                 "metrics, or use tf.estimator.add_metrics."
             )
-        if export_strategies:
-            raise NotImplementedError(
-                "Experiment: export_strategies are not part of dataflow; call export_savedmodel, or "
-                "use tf.estimator.train_and_evaluate with exporters."
-            )
+        self._export_strategies = _as_strategies(export_strategies)
         self._train_input_fn = train_input_fn
         self._eval_input_fn = eval_input_fn
         self._eval_metrics = eval_metrics
@@ -116,8 +115,24 @@ class Experiment:
             time.sleep(delay)
         return self._evaluate(name or "one_pass", self._eval_steps)
 
-    def train_and_evaluate(self) -> dict[str, Any]:
-        """Trains, with evaluations every ``min_eval_frequency`` steps and one at the end."""
+    def train_and_evaluate(self) -> tuple[dict[str, Any], list[Any]]:
+        """Trains, with evaluations every ``min_eval_frequency`` steps and one at the end.
+
+        Returns (the last metrics, what the export strategies returned).
+        """
+        found = self._trained_and_evaluated()
+        return found, self._exported(found)
+
+    def _exported(self, metrics: Any) -> list[Any]:
+        folder = os.path.join(os.fspath(self._estimator.model_dir), "export")
+        return [
+            strategy.export(
+                self._estimator, os.path.join(folder, strategy.name), eval_result=metrics
+            )
+            for strategy in self._export_strategies
+        ]
+
+    def _trained_and_evaluated(self) -> dict[str, Any]:
         every = self._min_eval_frequency or self._steps_per_iteration
         if not every or self._train_steps is None:
             self.train()
@@ -140,7 +155,7 @@ class Experiment:
 
         Each turn trains ``train_steps_per_iteration`` steps, otherwise ``min_eval_frequency`` (at
         least one). ``continuous_eval_predicate_fn(metrics)`` ends it by returning False; its metrics
-        are None before the first turn. Nothing is exported: exports are None.
+        are None before the first turn. Exports are what the export strategies returned after the last turn.
         """
         every = self._steps_per_iteration
         if every is None:
@@ -153,7 +168,7 @@ class Experiment:
                 break
             self._fit(steps=every)
             found = self._evaluate("one_pass", self._eval_steps)
-        return found, None
+        return found, None if found is None else self._exported(found)
 
     def _reached(self) -> int:
         from dataflow.train.checkpoint_management import latest_checkpoint, load_variable
@@ -191,6 +206,24 @@ class Experiment:
         start_server(self._estimator.config).join()
 
     def test(self) -> dict[str, Any]:
-        """One step of training and one batch of evaluation: does it run at all?"""
+        """One step of training, one batch of evaluation and the exports: does it run at all?"""
         self._fit(steps=1)
-        return self._evaluate("one_pass", 1)
+        found = self._evaluate("one_pass", 1)
+        self._exported(found)
+        return found
+
+
+def _as_strategies(given: Any) -> tuple[ExportStrategy, ...]:
+    """The export strategies of an experiment; `ValueError` for other things, and for names that repeat."""
+    found = () if given is None else (given,) if isinstance(given, ExportStrategy) else tuple(given)
+    if not all(isinstance(strategy, ExportStrategy) for strategy in found):
+        raise ValueError(
+            "`export_strategies` must be an ExportStrategy, an iterable of ExportStrategy, or `None`, "
+            f"found {given!r}."
+        )
+    names = [strategy.name for strategy in found]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"`export_strategies` must have unique names, found {names}: each name is a folder of exports."
+        )
+    return found

@@ -13,6 +13,9 @@ in_eager_mode = executing_eagerly
 
 GRAPH_MODE = 0
 EAGER_MODE = 1
+#: Eager ops are done when their function returns; asking for the other way changes nothing.
+SYNC = 0
+ASYNC = 1
 
 
 def in_graph_mode() -> bool:
@@ -35,6 +38,14 @@ def eager_mode() -> Iterator[None]:
     """A block in which operations run at once."""
     with use_graph(eager_graph()):
         yield
+
+
+@contextlib.contextmanager
+def execution_mode(mode: int | None) -> Iterator[None]:
+    """A block that asks for `SYNC` or `ASYNC` execution of eager ops; either way they run at once."""
+    if mode not in (None, SYNC, ASYNC):
+        raise ValueError(f"Execution mode should be either SYNC or ASYNC. Got {mode}")
+    yield
 
 
 def num_gpus() -> int:
