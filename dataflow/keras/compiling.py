@@ -16,12 +16,11 @@ from dataflow.keras import (
     optimizers,
     package_losses,
 )
-from dataflow.keras.base_metric import MeanMetricWrapper, Metric, weights_like
+from dataflow.keras.base_metric import Mean, MeanMetricWrapper, Metric, weights_like
 from dataflow.keras.call_nodes import tag_of
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast
-from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sources import placeholder
 from dataflow.ops.variables import Variable
 
@@ -55,7 +54,7 @@ class Compiling:
 
     #: Attributes that hold metrics and variables, and make them no parts of the model.
     not_parts = frozenset(
-        {"_metrics", "_weighted_metrics", "_metric_objects", "_compile_arguments"}
+        {"_metrics", "_weighted_metrics", "_metric_objects", "_counted", "_compile_arguments"}
         | {"_collected_weights", "_compiled_metrics", "_target_ranks", "optimizer"}
     )
 
@@ -67,6 +66,8 @@ class Compiling:
         self._compile_arguments: dict[str, Any] = {}
         self._compiled_metrics: list[Any] = []
         self._metric_objects: list[Any] = []
+        #: The metrics that the program asked for, each with its value after a batch.
+        self._counted: list[tuple[Any, Any]] = []
         #: Of targets of a program's own loss that have other ranks than the outputs, in eager code.
         self._target_ranks: dict[str, int] = {}
         self._stale()
@@ -185,18 +186,19 @@ class Compiling:
         for term in terms[1:]:
             total = total + term
         self.total_loss = total
-        each = [t.term for t in trained] if len(trained) > 1 else []
-        titles, values, objects = self._metrics_of(trained)
+        each = trained if len(self.outputs) > 1 else []
+        values, objects = _losses_of_each(each)
+        self._num_losses = 1 if objects else 1 + len(values)
+        titles, metrics, metric_objects = self._metrics_of(trained)
         for metric, value in self.metric_values():  # type: ignore[attr-defined]
             if reached_from(value, sources):
                 titles.append(metric.name)
-                values.append(value)
-                objects.append(metric)
-        named = [f"{t.name}_loss" for t in trained] if each else []
-        self.metrics_names = ["loss", *named, *titles]
-        self._reported = [total, *each, *values]
-        self._metric_objects = objects
-        self._num_losses = 1 + len(each)
+                metrics.append(value)
+                metric_objects.append(metric)
+        self.metrics_names = ["loss", *[f"{one.name}_loss" for one in each], *titles]
+        self._reported = [total, *values, *metrics]
+        self._metric_objects = [*objects, *metric_objects]
+        self._counted = list(zip(metric_objects, metrics, strict=True))
         self._collected_weights = self.trainable_weights  # type: ignore[attr-defined]
         self._trained = "compiled"
         self._train_ops: Any = None
@@ -385,21 +387,32 @@ def _each_loss(loss: Any) -> list[Any]:
 
 
 def _loss_of(one: _Trained) -> Any:
-    """The loss of an output, a scalar: weighted, a mean over what the mask leaves."""
+    """The loss of an output, a scalar: weighted, where the mask is a weight of 0 or 1.
+
+    As in TensorFlow 1, a mean divides by all steps, masked ones too; the package Keras divides by those
+    that the mask leaves.
+    """
     is_object = isinstance(one.function, losses_module.Loss)
     values = (one.function.call if is_object else one.function)(one.target, one.output)
     values = cast(values, K.floatx())
-    weights = one.sample_weight
     if K.is_package_keras() and not is_object:
-        return package_losses.weighed(values, one.mask, weights)
+        return package_losses.weighed(values, one.mask, one.sample_weight)
     reduction = one.function.reduction if is_object else "auto"
     reduction = "auto" if reduction == "none" else reduction
-    if one.mask is not None and one.mask.shape.ndims == values.shape.ndims:
-        kept = cast(one.mask, K.floatx())
-        values = values * kept
-        if reduction != "sum":
-            values = values / reduce_mean(kept)
-    return losses_module.weighted(values, weights, reduction)
+    return losses_module.weighted(values, _masked(one), reduction)
+
+
+def _losses_of_each(outputs: list[_Trained]) -> tuple[list[Any], list[Any]]:
+    """The losses of outputs beside each other, as they are reported, and the metrics that count them.
+
+    Those of tf.keras are means over batches, each counted once however many examples it has. The
+    package Keras counts them as it counts the whole loss, without a metric.
+    """
+    losses = [one.term for one in outputs]
+    if K.is_package_keras():
+        return losses, []
+    counted = [Mean(f"{one.name}_loss") for one in outputs]
+    return [metric(loss) for metric, loss in zip(counted, losses, strict=True)], counted
 
 
 def _masked(one: _Trained) -> Any:

@@ -75,8 +75,7 @@ class _Copies:
                 export_outputs={"serving_default": PredictOutput(predictions)},
             )
         self.compile(model, _in_order(labels, original.output_names, "labels"))
-        counted = zip(model._metric_objects, model._reported[model._num_losses :], strict=True)
-        metrics = {metric.name: (metric.result(), update) for metric, update in counted}
+        metrics = {metric.name: (metric.result(), update) for metric, update in model._counted}
         train_op = None
         if mode == ModeKeys.TRAIN:
             train_op = group(*model._make_train_operations())  # counts in the global step

@@ -27,16 +27,48 @@ def test_losses_and_metrics_of_two_outputs_add_up():
     assert model.metrics_names == ["loss", "a_loss", "b_loss", "b_mean_squared_error"]
     total, a, b, squares = model.evaluate(X, y, batch_size=5, verbose=0)
     p, q = model.predict(X)
-    np.testing.assert_allclose(a, np.mean((p - y["a"]) ** 2), rtol=1e-5)
-    np.testing.assert_allclose(b, np.mean(np.abs(q - y["b"])), rtol=1e-5)
+    a_of_each, b_of_each = np.mean((p - y["a"]) ** 2, axis=1), np.mean(np.abs(q - y["b"]), axis=1)
+    batches = [slice(0, 5), slice(5, 10), slice(10, 12)]  # each counts once, as in TensorFlow 1.15
+    np.testing.assert_allclose(a, np.mean([np.mean(a_of_each[one]) for one in batches]), rtol=1e-5)
+    np.testing.assert_allclose(b, np.mean([np.mean(b_of_each[one]) for one in batches]), rtol=1e-5)
     np.testing.assert_allclose(squares, np.mean((q - y["b"]) ** 2), rtol=1e-5)
-    np.testing.assert_allclose(total, 2 * a + 0.5 * b, rtol=1e-5)
+    np.testing.assert_allclose(total, np.mean(2 * a_of_each + 0.5 * b_of_each), rtol=1e-5)
     history = model.fit(X, [y["a"], y["b"]], epochs=30, verbose=0).history
     assert history["loss"][-1] < history["loss"][0]
     with pytest.raises(ValueError, match="unknown outputs"):
         model.fit(X, y, sample_weight={"c": np.ones(12)})
     with pytest.raises(ValueError, match="Unknown entries in loss dictionary"):
         model.compile("sgd", {"c": "mse"})
+
+
+def test_of_two_outputs_the_only_loss_is_named():
+    model, y = two_outputs()
+    model.compile("sgd", {"a": "mse"})
+    assert model.metrics_names == ["loss", "a_loss"]
+    first = model.train_on_batch(X, y["a"])
+    second = model.train_on_batch(X, y["a"], reset_metrics=False)
+    np.testing.assert_allclose(first[1], first[0], rtol=1e-5)
+    np.testing.assert_allclose(second[1], (first[0] + second[0]) / 2, rtol=1e-5)
+
+
+MASKS = {"none": None, "batch": np.float32([1, 2, 0]), "temporal": RNG.rand(3, 4)}
+
+
+@pytest.mark.parametrize("weighted", MASKS)
+@pytest.mark.parametrize("loss", ["mse", keras.losses.MeanSquaredError(reduction="sum")])
+def test_a_mask_is_a_weight_of_zero_and_all_steps_count_in_the_mean(weighted, loss):
+    # 1.15.5: (mask * weights * squares) has its mean over all of the 12 steps
+    steps = RNG.rand(3, 4, 2) + 1
+    steps[0, 2:] = steps[2] = 0
+    y, weights = RNG.rand(3, 4, 1), MASKS[weighted]
+    model = keras.Sequential([layers.Masking(input_shape=(4, 2)), layers.Dense(1)])
+    mode = "temporal" if weighted == "temporal" else None
+    model.compile("sgd", loss, sample_weight_mode=mode)
+    squares = np.mean((model.predict(steps) - y) ** 2, axis=-1)
+    kept = steps.any(-1) * (1 if weights is None else weights.reshape(3, -1))
+    wanted = (np.mean if loss == "mse" else np.sum)(squares * kept)
+    found = model.evaluate(steps, y, sample_weight=weights, verbose=0)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
 def test_weights_of_examples_count_in_the_loss_and_in_weighted_metrics_only():
