@@ -15,6 +15,7 @@ type (`expect_type`) costs no hint: it says what was got and what is needed, and
 
 from __future__ import annotations
 
+import ast
 import dis
 import functools
 import inspect
@@ -44,10 +45,13 @@ class StillOpen(Exception):
     """There is nothing to check yet."""
 
 
-def begun(condition: Any) -> None:
+def begun(
+    condition: Any,
+    message: str = "Nothing to check yet: put your answer in place of the dots.",
+) -> None:
     """Ends the check as "nothing to check yet" unless ``condition`` holds: an empty graph, say."""
     if not condition:
-        raise StillOpen
+        raise StillOpen(message)
 
 
 def expect(condition: Any, message: str) -> None:
@@ -126,7 +130,8 @@ def exercise(*hints: Hint) -> Callable[[Callable[..., str]], Callable[..., Verdi
     ``hints`` are three: where to look, what to think, nearly the code. The exercise is called after its
     module and function, ``lesson05.ex2``. What the learner's own code raises while it is tried is
     told as part of the verdict; calling the check with the wrong number of arguments is a
-    `TypeError`, as for any function.
+    `TypeError`, as for any function. Where a parameter is annotated ``Callable[[int, float], Any]``, what is
+    no function, or cannot be called with two arguments, is told before the check begins, and costs no hint.
     """
     if len(hints) != 3:
         raise ValueError(
@@ -139,13 +144,14 @@ def exercise(*hints: Hint) -> Callable[[Callable[..., str]], Callable[..., Verdi
 
         @functools.wraps(function)
         def check(*args: Any, **kwargs: Any) -> Verdict:
-            given = signature.bind(*args, **kwargs).arguments.values()
+            given = signature.bind(*args, **kwargs).arguments
             try:
-                begun(not any(is_blank(value) for value in given))
+                begun(not any(is_blank(value) for value in given.values()))
+                for parameter, value in given.items():
+                    _expect_function(parameter, value, signature.parameters[parameter].annotation)
                 words = function(*args, **kwargs)
-            except StillOpen:
-                words = "Nothing to check yet: put your answer in place of the dots."
-                return Verdict(name, "open", words, attempts=tuple(records.earlier(name)))
+            except StillOpen as e:
+                return Verdict(name, "open", str(e), attempts=tuple(records.earlier(name)))
             except WrongType as e:
                 words = f"{e}. This try costs no hint."
                 return Verdict(name, "wrong", words, attempts=tuple(records.earlier(name)))
@@ -161,13 +167,43 @@ def exercise(*hints: Hint) -> Callable[[Callable[..., str]], Callable[..., Verdi
     return decorate
 
 
+def _expect_function(name: str, value: Any, annotation: Any) -> None:
+    """`expect_type` for a function that takes as many arguments as ``annotation`` says, the source of one."""
+    if not str(annotation).startswith("Callable["):
+        return
+    expect_type(callable(value), f"{name} is {type(value).__name__}, needed a function")
+    needed = _num_arguments(annotation)
+    if needed is None:
+        return
+    try:
+        own = inspect.signature(value)
+    except (TypeError, ValueError):  # Some of those that are written in C have none.
+        return
+    try:
+        own.bind(*[None] * needed)
+    except TypeError:
+        expect_type(
+            False,
+            f"your function is {name}{own}, and the check calls it with this many arguments: {needed}",
+        )
+
+
+@functools.cache
+def _num_arguments(annotation: str) -> int | None:
+    """How many arguments ``Callable[[int, float], Any]`` takes; ``None`` for ``Callable[..., Any]``."""
+    body = ast.parse(annotation, mode="eval").body
+    assert isinstance(body, ast.Subscript) and isinstance(body.slice, ast.Tuple), annotation
+    arguments = body.slice.elts[0]
+    return len(arguments.elts) if isinstance(arguments, ast.List) else None
+
+
 def _not_yet(name: str, words: str, hints: tuple[Hint, ...]) -> Verdict:
     before = records.num_wrong(records.earlier(name))
     told = hints[min(before, len(hints) - 1)]
     hint = told if isinstance(told, str) else told(drawn(name))
     known = records.add(name, {"right": False, "words": words})
     if before >= len(hints):
-        hint += " (A solution is at the end of the lesson, where no teacher took it out.)"
+        hint += " (A solution is at the end of the lesson, unless your teacher took it out.)"
     return Verdict(name, "wrong", words, hint, tuple(known))
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dataflow as tf
 from dataflow.course import attempts, check
 from dataflow.course.attempts import MIME
-from dataflow.course.check import lesson17, lesson19
+from dataflow.course.check import lesson01, lesson03, lesson04, lesson17, lesson19
 from dataflow.course.exercise import Verdict, begun, exercise, expect, expect_type, is_blank
 
 
@@ -119,6 +120,69 @@ def test_a_wrong_type_costs_no_hint() -> None:
     assert (told.state, told.hint, told.attempts) == ("wrong", "", ())
     assert told.words == "value is str, needed a whole number. This try costs no hint."
     assert ex9(8).hint == "a"
+
+
+def test_a_value_where_a_function_is_needed_costs_no_hint() -> None:
+    def both(first: Callable[[int, float], Any], second: Callable[..., Any]) -> str:
+        return f"Right: {first(1, 2.0)}, {second()}."
+
+    check = exercise("a", "b", "c")(both)
+    told = check(7, max)
+    assert told.words == "first is int, needed a function. This try costs no hint."
+    assert (told.state, told.hint, told.attempts) == ("wrong", "", ())
+    told = check(lambda one: one, max)
+    assert told.words.startswith(
+        "your function is first(one), and the check calls it with this many"
+    )
+    assert not told.hint
+    assert check(lambda one, two=0: one, dict), "a default fills what is not given"
+    assert check(lambda *all: all, dict)
+    assert check(max, dict), "what has no signature is called"
+    assert check(lambda one, two: one, 7).words.startswith("second is int")
+
+
+@pytest.mark.parametrize(
+    ("lesson", "answer", "told"),
+    [
+        (lesson01.ex1, [tf.Graph()], "has no node yet"),
+        (lesson01.ex4, [lambda: tf.placeholder(tf.int32, [None, 2, 3])], "leaves a length open"),
+        (lesson04.ex3, [lambda: tf.Variable([99]).assign_add([1])], "needed one number"),
+        (lesson04.ex3, [7], "ticket is int, needed a node"),
+        (
+            lesson04.ex5,
+            [lambda: tf.Variable(1), lambda: tf.constant(1)],
+            "tick 1 leaves 1 in state",
+        ),
+    ],
+)
+def test_what_is_told_of_answers_that_are_near(lesson: Any, answer: list[Any], told: str) -> None:
+    with tf.Graph().as_default():
+        assert told in lesson(*[a() if callable(a) else a for a in answer]).words
+
+
+def test_a_signal_of_any_shape_is_right() -> None:
+    for shape in (None, [], [None], [3, None]):
+        with tf.Graph().as_default():
+            signal = tf.placeholder(tf.float32, shape)
+            gain = tf.placeholder_with_default(1.0, [])
+            assert lesson03.ex4(signal, gain, signal * gain), shape
+            told = lesson03.ex4(signal, gain, signal + gain).words
+            assert "needed 3" in told
+
+
+def test_a_placeholder_of_an_earlier_try_is_not_in_the_way() -> None:
+    with tf.Graph().as_default():
+        fed = tf.placeholder(tf.float32, [4, 2])
+        m3 = tf.matmul(fed, tf.Variable(tf.ones([2, 3])))
+        other = tf.placeholder(tf.float32, [4, 3])
+        assert "m4 needs more than m3" in lesson04.ex1(m3, m3 + other).words
+        assert lesson04.ex1(m3, m3 + m3)
+
+
+def test_a_weight_of_another_graph_is_told_so() -> None:
+    with tf.Graph().as_default():
+        weight = tf.Variable(2.0)
+        assert "made outside of layer" in lesson04.ex4(lambda x: weight * x).words
 
 
 def test_what_the_answer_raises_is_told() -> None:

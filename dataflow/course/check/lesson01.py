@@ -23,7 +23,10 @@ def ex1(graph: Graph) -> str:
     expect_type(isinstance(graph, tf.Graph), f"graph is {type(graph).__name__}, needed a tf.Graph")
     v = drawn("lesson01.ex1")
     ops = {op.name: op for op in graph.get_operations()}
-    begun(ops)
+    begun(
+        ops,
+        "The graph has no node yet. A Python number is none, and neither is what is made outside the with block.",
+    )
     missing = [name for name in "bcdea" if name not in ops]
     expect(not missing, f"no node is called {', '.join(missing)}; there are {', '.join(ops)}")
     with tf.Session(graph=graph) as session:
@@ -103,6 +106,9 @@ def ex4(block: Any) -> str:
     shape = block.shape
     expect(shape.ndims == 3, f"the rank is {shape.ndims} (shape {shape}), needed 3")
     num = drawn("lesson01.ex4").elements
+    expect(
+        shape.is_fully_defined(), f"{shape} leaves a length open, so nobody can count the elements"
+    )
     expect(
         shape.num_elements() == num, f"{shape} has {shape.num_elements()} elements, needed {num}"
     )

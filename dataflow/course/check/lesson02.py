@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
 from dataflow.course.variants import drawn
 
@@ -27,10 +30,14 @@ def ex1(session: BaseSession, names: Any) -> str:
     needed = session.needed([f"{v.first}:0", f"{v.other}:0"])
     expect_type(
         isinstance(names, (set, frozenset, list, tuple)) and all(isinstance(n, str) for n in names),
-        "names is a set of strings: {'x', 'y'}",
+        f"names is {names!r}, needed a set of strings such as {{'x', 'mul_op'}}",
     )
     known = {op.name for op in session.graph.get_operations()}
     unknown = sorted(set(names) - known)
+    tensors = [name for name in unknown if name.partition(":")[0] in known]
+    expect_type(
+        not tensors, f"{', '.join(tensors)} names a tensor; leave :0 out for the node's name"
+    )
     expect(not unknown, f"there is no node called {', '.join(unknown)}")
     extra = sorted(set(names) - needed)
     missing = len(needed - set(names))
@@ -47,11 +54,18 @@ def ex1(session: BaseSession, names: Any) -> str:
 def ex2(session: BaseSession, useful: Any) -> str:
     """A new node that needs ``useless``."""
     graph = session.graph
+    expect_type(
+        isinstance(useful, (tf.Tensor, tf.Operation)),
+        f"useful is {type(useful).__name__}, needed a tensor: a new node's output",
+    )
     element = graph.as_graph_element(useful)
     op = getattr(element, "op", element)
     expect(op.name != "useless", "that is useless itself; add a node that reads it")
     needed = session.needed(element)
-    expect("useless" in needed, f"a run of {op.name} computes {', '.join(sorted(needed))}")
+    expect(
+        "useless" in needed,
+        f"a run of {op.name} computes {', '.join(sorted(needed))}, but not useless",
+    )
     value = session.run(element)
     return f"Right: a run of {op.name} needs useless, and returns {value}."
 
@@ -65,17 +79,20 @@ def ex3(session: BaseSession, both: Callable[[Any], Any]) -> str:
     """Two values from one run."""
     from dataflow.runtime.events import subscribe
 
-    expect_type(callable(both), f"both is {type(both).__name__}, needed a function")
     runs: list[Any] = []
     stop = subscribe(runs.append)
     try:
         values = both(session)
     finally:
         stop()
-    real = session.run(["mul_op:0", "pow_op:0"])
+    real = [int(value) for value in session.run(["mul_op:0", "pow_op:0"])]
     values = list(values.values()) if isinstance(values, dict) else values
-    got = list(values) if isinstance(values, (list, tuple)) else values
-    expect(got == real, f"it returned {values}, needed the values of mul_op and pow_op, {real}")
+    expect_type(
+        isinstance(values, (list, tuple, np.ndarray)),
+        f"it returned {values}, needed two values, those of mul_op and pow_op: {real}",
+    )
+    got = [value.item() if isinstance(value, np.generic) else value for value in values]
+    expect(got == real, f"it returned {got}, needed the values of mul_op and pow_op: {real}")
     times = sum("mul_op" in run.needed for run in runs)
     expect(times == 1, f"the values are right, but mul_op was computed {times} times")
     return f"Right: {real}, and mul_op was computed once."
@@ -91,7 +108,10 @@ def ex3(session: BaseSession, both: Callable[[Any], Any]) -> str:
 )
 def ex4(session: BaseSession, feeds: Any) -> str:
     """Feeds that leave nothing but pow_op to compute, for a given result."""
-    expect_type(isinstance(feeds, dict), "feeds is a dictionary: {tensor: value}")
+    expect_type(
+        isinstance(feeds, dict),
+        f"feeds is {type(feeds).__name__}, needed a dictionary: {{tensor: value}}",
+    )
     needed = session.needed("pow_op:0", feeds)
     rest = sorted(needed - {"pow_op"})
     expect("pow_op" in needed, "pow_op itself is fed, so nothing is computed at all")

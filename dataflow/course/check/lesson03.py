@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_tensor, expect_type
+from dataflow.course.exercise import exercise, expect, expect_tensor, expect_type, wrong
 from dataflow.course.variants import drawn
 
 
@@ -34,7 +34,9 @@ def ex1(celsius: Any, fahrenheit: Any) -> str:
             try:
                 got = session.run(fahrenheit, {celsius: value})
             except ValueError as e:
-                expect(False, f"it does not take {value}: {e}")
+                wrong(f"it does not take {value}: {e}")
+            except tf.errors.InvalidArgumentError as e:
+                wrong(f"a run of fahrenheit needs more than celsius: {e}")
             needed = np.asarray(value) * 1.8 + 32
             expect(
                 np.shape(got) == needed.shape and np.allclose(got, needed, rtol=1e-4),
@@ -72,7 +74,11 @@ def ex2(table: Any, means: Any) -> str:
                 f"for {len(rows)} rows of {num} the means have shape {np.shape(got)}, needed "
                 f"{needed.shape}",
             )
-            expect(np.allclose(got, needed), "the numbers are not the means of the rows")
+            expect(
+                np.allclose(got, needed),
+                f"for rows whose means are {needed.tolist()} it gives {np.asarray(got).tolist()}; "
+                f"table holds {table.dtype.name}",
+            )
     return f"Right: {table.shape} goes in, {means.shape} comes out."
 
 
@@ -93,9 +99,15 @@ def ex3(cubes: Callable[[list[float]], Any]) -> str:
     try:
         for numbers in ([1.0, 2.0], [3.0], [-2.0, 0.5, 4.0]):
             got = cubes(list(numbers))
+            needed = np.power(numbers, 3).tolist()
             expect_type(
-                isinstance(got, (list, np.ndarray)) and np.allclose(got, np.power(numbers, 3)),
-                f"cubes({numbers}) returned {got}, needed {np.power(numbers, 3).tolist()}",
+                isinstance(got, (list, tuple, np.ndarray)),
+                f"cubes({numbers}) returned {got}, needed {needed}",
+            )
+            values = np.asarray(got)
+            expect(
+                values.shape == (len(needed),) and np.allclose(values, needed),
+                f"cubes({numbers}) returned {values.tolist()}, needed {needed}",
             )
             graphs = {id(run.graph): run.graph for run in runs} or {id(graph): graph}
             sizes.append((len(graphs), sum(len(g.get_operations()) for g in graphs.values())))
@@ -121,24 +133,28 @@ def ex4(signal: Any, gain: Any, scaled: Any) -> str:
     _is_hole("signal", signal)
     expect_tensor("gain", gain)
     expect_tensor("scaled", scaled)
+    expect(gain.shape.is_compatible_with([]), f"gain has the shape {gain.shape}, needed one number")
+    # Of the shape that the learner chose, as the exercise asks for none.
+    lengths = signal.shape.as_list() if signal.shape.ndims else []
+    threes = np.full([2 if length is None else length for length in lengths], 3.0)
     with tf.Session(graph=signal.graph) as session:
         try:
-            plain = session.run(scaled, {signal: 3.0})
+            plain = session.run(scaled, {signal: threes})
         except tf.errors.InvalidArgumentError:
             expect(False, "with the signal alone the run fails: gain has no value of its own")
         expect(
-            plain == 3.0 * usual,
-            f"with the signal 3 alone it gives {plain}, needed {3 * usual}",
+            np.shape(plain) == threes.shape and np.all(plain == 3.0 * usual),
+            f"with the signal {threes.tolist()} alone it gives {plain}, needed {3 * usual}",
         )
-        louder = session.run(scaled, {signal: [3.0, -1.0], gain: 4.0})
+        louder = session.run(scaled, {signal: -threes, gain: 4.0})
         expect(
-            np.allclose(louder, [12.0, -4.0]),
-            f"with the signal [3, -1] and the gain 4 it gives {louder}, needed [12, -4]",
+            np.shape(louder) == threes.shape and np.allclose(louder, -12.0),
+            f"with the signal {(-threes).tolist()} and the gain 4 it gives {louder}, needed -12",
         )
         try:
             session.run(scaled, {gain: 2.0})
         except tf.errors.InvalidArgumentError:
-            return f"Right: 3 alone gives {3 * usual}, with a gain of 4 it is 12, and the signal must be fed."
+            return f"Right: 3 alone gives {3 * usual}, -3 with a gain of 4 is -12, and the signal must be fed."
     expect(False, "without a signal the run should fail, but it returned a value")
     return ""
 
@@ -150,8 +166,12 @@ def ex4(signal: Any, gain: Any, scaled: Any) -> str:
 )
 def ex5(x: Any, y: Any) -> str:
     """Any graph that is its own inverse, and not the identity."""
-    expect_type(
-        isinstance(x, tf.Tensor) and isinstance(y, tf.Tensor), "x and y are not both tensors"
+    _is_hole("x", x)
+    expect_tensor("y", y)
+    expect(x.dtype.is_floating, f"x holds {x.dtype.name}, needed numbers such as 0.5: tf.float32")
+    expect(
+        x.shape.ndims is None,
+        f"x takes the shape {x.shape} only, needed a placeholder of any shape",
     )
     rng = np.random.default_rng(0)
     moved = False

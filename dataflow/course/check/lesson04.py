@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_type, wrong
 from dataflow.course.variants import drawn
 from dataflow.graph.graph import Graph
 
@@ -38,11 +38,17 @@ def ex1(m3: Any, m4: Any) -> str:
     expect_type(isinstance(m4, tf.Tensor), f"m4 is {type(m4).__name__}, needed a tensor")
     expect(m4.graph is m3.graph, "m4 is in another graph than m3, so no run can compute both")
     expect(m4.shape.as_list() == [4, 3], f"m4 has the shape {m4.shape}, needed (4, 3)")
-    (fed,) = (op.outputs[0] for op in m3.graph.get_operations() if op.type == "Placeholder")
     with _initialized(m3.graph) as session:
+        # A try that made a placeholder of its own has left it in the graph.
+        needed = session.needed(m3)
+        holes = (op for op in m3.graph.get_operations() if op.type == "Placeholder")
+        (fed,) = (op.outputs[0] for op in holes if op.name in needed)
         for scale in (1.0, -2.0):
             given = scale * np.arange(1.0, 9.0).reshape(4, 2)
-            one, two = session.run([m3, m4], {fed: given})
+            try:
+                one, two = session.run([m3, m4], {fed: given})
+            except tf.errors.InvalidArgumentError as e:
+                wrong(f"a run of m4 needs more than m3 needs: {e}")
             expect(
                 np.allclose(two, 2 * one, atol=1e-5),
                 f"where m3 begins with {one[0, 0]:.3f}, m4 begins with {two[0, 0]:.3f}, needed "
@@ -97,15 +103,23 @@ def ex2(a: Any, b: Any) -> str:
 def ex3(ticket: Any) -> str:
     """Ticket numbers from a given one on."""
     first = drawn("lesson04.ex3").first
-    expect(
-        hasattr(ticket, "graph"), f"ticket is {type(ticket).__name__}, needed something to be run"
+    expect_type(
+        isinstance(ticket, (tf.Tensor, tf.Operation, tf.Variable)),
+        f"ticket is {type(ticket).__name__}, needed a node that a session can run",
     )
     with _initialized(ticket.graph) as session:
         numbers = [session.run(ticket) for _ in range(4)]
     expect(all(n is not None for n in numbers), "a run of ticket returns nothing")
+    expect(
+        np.ndim(numbers[0]) == 0,
+        f"a run of ticket returns {numbers[0]}, needed one number without an axis",
+    )
     told = ", ".join(str(n) for n in numbers)
     expect(len({int(n) for n in numbers}) > 1, f"every run prints the same ticket: {told}")
-    expect([int(n) for n in numbers] == list(range(first, first + 4)), f"the tickets are {told}")
+    expect(
+        [int(n) for n in numbers] == list(range(first, first + 4)),
+        f"the tickets are {told}; the first must be {first}, and each one more",
+    )
     with _initialized(ticket.graph) as session:
         again = int(session.run(ticket))
     expect(again == first, f"a new session begins with ticket {again}, needed {first}")
@@ -121,7 +135,16 @@ def ex3(ticket: Any) -> str:
 def ex4(layer: Callable[[Any], Any]) -> str:
     """A function whose calls share one weight."""
     with tf.Graph().as_default() as graph:
-        first = layer(tf.constant(3.0))
+        try:
+            first = layer(tf.constant(3.0))
+        except ValueError as e:
+            outside = "another graph" in str(e)
+            expect(
+                not outside,
+                "the weight was made outside of layer, in another graph than the one in which layer is "
+                "called now: let layer make it, or find it by its name",
+            )
+            raise
         expect_type(
             isinstance(first, tf.Tensor), f"layer returned {type(first).__name__}, needed a tensor"
         )
@@ -170,7 +193,11 @@ def ex5(state: Any, tick: Any) -> str:
     for i, value in enumerate(seen):
         first = next(j for j, other in enumerate(seen) if np.array_equal(other, value))
         expect(
+            first == i or i >= hours,
+            f"tick {i} leaves {value} in state, as tick {first} did: too soon",
+        )
+        expect(
             first == i % hours,
-            f"after {i} ticks it is as after {first}, needed as after {i % hours}",
+            f"tick {i} leaves {value} in state, needed {seen[i % hours]}, as {hours} ticks before",
         )
     return f"Right: {hours} different states, and the next one is the first."

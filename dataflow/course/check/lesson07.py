@@ -212,7 +212,6 @@ def ex4(careful: Callable[[Any], Any]) -> str:
 )
 def ex5(by_eye: Callable[[Any], Any]) -> str:
     """Rules by hand, graded on flowers that were kept apart."""
-    expect_type(callable(by_eye), f"by_eye is {type(by_eye).__name__}, needed a function")
     from dataflow_datasets import iris
 
     _, (flowers, species) = iris.load_data()

@@ -167,7 +167,6 @@ def ex4(majority: Callable[[list[Any]], Any]) -> str:
 )
 def ex5(divide: Callable[[Any, int], Any]) -> str:
     """Any division in order whose largest part is bounded."""
-    expect_type(callable(divide), f"divide is {type(divide).__name__}, needed a function")
     rng = np.random.default_rng(0)
     networks = [
         (2, 1, [2, 1]),

@@ -127,7 +127,6 @@ def ex3(lookup: Callable[[Any, Any], Any]) -> str:
 )
 def ex4(stubborn: Callable[[Any, int], Any]) -> str:
     """Any loop that tries what passes, and nothing else."""
-    expect_type(callable(stubborn), f"stubborn is {type(stubborn).__name__}, needed a function")
     errors = {
         "UnavailableError": tf.errors.UnavailableError(None, None, "gone"),
         "AbortedError": tf.errors.AbortedError(None, None, "again"),

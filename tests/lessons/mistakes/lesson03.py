@@ -15,6 +15,7 @@ MISTAKES = {
         "def cubes(numbers):\n    return tf.Session().run(tf.constant(numbers) ** 3)",
         "def cubes(numbers):\n    return [n ** 3 for n in numbers]",
         "def cubes(numbers):\n    return [n ** 2 for n in numbers]",
+        "cubes = [1.0, 8.0]",
     ],
     "ex4": [
         "signal = tf.placeholder(tf.float32)\ngain = tf.placeholder(tf.float32)\n"
@@ -26,5 +27,6 @@ MISTAKES = {
         "x = tf.placeholder(tf.float32)\ny = x * 1.0",
         "x = tf.placeholder(tf.float32)\ny = x + 1.0",
         "x = 1.0\ny = 1.0",
+        "x = tf.placeholder(tf.float32, [None])\ny = -x",
     ],
 }
