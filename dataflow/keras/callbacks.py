@@ -265,7 +265,13 @@ class ReduceLROnPlateau(_Monitor):
     ) -> None:
         if factor >= 1.0:
             raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0.")
-        super().__init__(monitor, mode, kwargs.get("epsilon", min_delta))  # its name in older Keras
+        if "epsilon" in kwargs:
+            min_delta = kwargs["epsilon"]
+            warnings.warn(
+                "ReduceLROnPlateau: the `epsilon` argument is deprecated, use `min_delta` instead.",
+                stacklevel=2,
+            )
+        super().__init__(monitor, mode, min_delta)
         self.factor, self.patience, self.verbose = factor, patience, verbose
         self.cooldown, self.min_lr = cooldown, min_lr
         self.wait = self.cooldown_counter = 0

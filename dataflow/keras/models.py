@@ -13,6 +13,7 @@ from dataflow.keras.layers.core import Input
 from dataflow.keras.network import Model
 from dataflow.keras.saving import load_model, save_model
 from dataflow.keras.sequential import Sequential
+from dataflow.layers.serialization import custom_object_scope
 
 __all__ = ["Model", "Sequential", "clone_model", "load_model", "model_from_config"]
 __all__ += ["model_from_json", "model_from_yaml", "save_model"]
@@ -51,8 +52,21 @@ def clone_model(model: Model, input_tensors: Any = None, clone_function: Any = N
         return _cloned_by(clone_function, model, input_tensors)
     if input_tensors is not None and not isinstance(input_tensors, (list, tuple)):
         input_tensors = [input_tensors]
-    with function_code.in_memory():
+    with function_code.in_memory(), custom_object_scope(_own_classes(model)):
         return type(model).from_config(model.get_config(), inputs=input_tensors)
+
+
+def _own_classes(model: Any) -> dict[str, Any]:
+    """The layers' classes that a program wrote, by name, those of layers within too."""
+    found: dict[str, Any] = {}
+    waiting = list(model.layers)
+    while waiting:
+        layer = waiting.pop()
+        cls = type(layer)
+        if not cls.__module__.startswith("dataflow."):
+            found[cls.__name__] = cls
+        waiting.extend(layer.sublayers())
+    return found
 
 
 def _cloned_by(function: Callable[..., Any], model: Any, input_tensors: Any) -> Any:

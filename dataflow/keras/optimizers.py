@@ -59,7 +59,8 @@ class TFOptimizer(Optimizer):
 
     def get_gradients(self, loss: Any, params: Any, grad_loss: Any = None) -> list[Any]:
         """The gradient of ``loss`` for each of ``params``; ``grad_loss``: that of ``loss`` itself."""
-        found = self.optimizer.compute_gradients(loss, params, grad_loss=grad_loss)
+        settings = {} if grad_loss is None else {"grad_loss": grad_loss}
+        found = self.optimizer.compute_gradients(loss, var_list=params, **settings)
         return [g for g, _ in found]
 
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:

@@ -27,6 +27,8 @@ _FED = ("Placeholder", "PlaceholderWithDefault")
 class Training(Compiling):
     """The part of `Model` that trains."""
 
+    as_package_keras: bool
+
     # ---- one batch ------------------------------------------------------------------------
 
     def _function(self, kind: str, is_fed: bool = True) -> Callable[..., Any]:
@@ -554,7 +556,12 @@ class Training(Compiling):
             else:
                 self._ready(x)
                 arrays = self._input_arrays(x)
-                data.check_whole_batches(data.check_lengths(arrays), self.inputs)
+                count = (
+                    len(arrays[0]) if arrays else 0
+                )  # the others' lengths nobody checks, as in Keras
+                if self.as_package_keras:
+                    arrays = [array[:count] for array in arrays]
+                data.check_whole_batches(count, self.inputs)
                 stream = data.batches(arrays, self._size(batch_size))
             parts: list[list[Any]] = []
             every.on_begin()

@@ -30,15 +30,6 @@ from dataflow.python.layer_sizes import normalize_data_format as normalize_data_
 #: What the graph of layers was called before Keras 2.2, and since.
 Container = Network = Model
 
-_EVENTS = (
-    "on_epoch_begin",
-    "on_epoch_end",
-    "on_batch_begin",
-    "on_batch_end",
-    "on_train_begin",
-    "on_train_end",
-)
-
 
 class CallbackList:
     """Callbacks that are told together: ``keras.callbacks.CallbackList``, for loops of a program's own."""
@@ -62,11 +53,11 @@ class CallbackList:
             callback.set_model(model)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _EVENTS:
+        if not (name.startswith("on_") and hasattr(Callback, name)):
             raise AttributeError(f"'CallbackList' object has no attribute {name!r}")
 
         def tell(*arguments: Any, logs: dict[str, Any] | None = None) -> None:
-            of_event = 0 if "_train_" in name else 1  # an epoch's or a batch's number
+            of_event = 1 if "_batch_" in name or "_epoch_" in name else 0  # its number
             given = logs if len(arguments) <= of_event else arguments[of_event]
             for callback in self.callbacks:
                 getattr(callback, name)(*arguments[:of_event], {} if given is None else given)

@@ -61,10 +61,26 @@ def _mend_axes(module: types.ModuleType) -> None:
     module.Axes.hist = with_normed
 
 
+def _mend_axis(module: types.ModuleType) -> None:
+    """Labels of ticks, one for each: more than there are were left out, and those that had none stayed empty."""
+    set_labels = module.Axis.set_ticklabels
+
+    @functools.wraps(set_labels)
+    def set_ticklabels(axis: Any, labels: Any, *args: Any, **kwargs: Any) -> Any:
+        locator = axis.get_minor_locator() if kwargs.get("minor") else axis.get_major_locator()
+        places = getattr(locator, "locs", None)
+        if places is not None and 0 < len(labels) != len(places):
+            labels = [*labels, *[""] * (len(places) - len(labels))][: len(places)]
+        return set_labels(axis, labels, *args, **kwargs)
+
+    module.Axis.set_ticklabels = set_ticklabels
+
+
 #: By module: what adds the names that it once had.
 MENDS: dict[str, Callable[[types.ModuleType], None]] = {
     "matplotlib.backends.backend_agg": _mend_agg,
     "matplotlib.contour": _mend_contours,
     "matplotlib.cm": _mend_color_maps,
     "matplotlib.axes._axes": _mend_axes,
+    "matplotlib.axis": _mend_axis,
 }

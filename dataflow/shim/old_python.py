@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import collections.abc
+import contextlib
 import fractions
 import functools
 import importlib
@@ -16,6 +17,7 @@ import inspect
 import math
 import os
 import random
+import re
 import sys
 import threading
 import time
@@ -59,6 +61,23 @@ def _sample_of_sets(function: Callable[..., Any]) -> Callable[..., Any]:
     return sample
 
 
+def _split_at_text(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``re.split`` that ignores where an optional group, ``(...)?``, matches nothing, as before Python 3.7.
+
+    Since then such a pattern takes a string apart letter by letter, with ``None`` between.
+    """
+
+    @functools.wraps(function)
+    def split(pattern: Any, string: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(pattern, str) and pattern.startswith("(") and pattern.endswith(")?"):
+            with contextlib.suppress(re.error):  # what is within is no whole: not one group
+                re.compile(pattern[1:-2])
+                pattern = pattern[:-1]
+        return function(pattern, string, *args, **kwargs)
+
+    return split
+
+
 def _mend_python() -> None:
     import base64
     import errno
@@ -72,6 +91,7 @@ def _mend_python() -> None:
     put_missing(time, clock=time.perf_counter)
     put_missing(fractions, gcd=math.gcd)
     random.sample = _sample_of_sets(random.sample)
+    re.split = _split_at_text(re.split)
     put_missing(threading.Thread, isAlive=threading.Thread.is_alive)
     put_missing(os, errno=errno)
     put_missing(base64, encodestring=base64.encodebytes, decodestring=base64.decodebytes)

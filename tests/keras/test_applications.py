@@ -99,19 +99,30 @@ def test_what_is_refused() -> None:
 
 def test_pixels_as_networks_take_them() -> None:
     x = np.array([[[[0, 127.5, 255.0]]]], np.float32)
-    vgg = applications.vgg16.preprocess_input(x)
+    vgg = applications.vgg16.preprocess_input(x.copy())
     np.testing.assert_allclose(vgg[0, 0, 0], [255 - 103.939, 127.5 - 116.779, -123.68], rtol=1e-6)
-    np.testing.assert_allclose(applications.mobilenet.preprocess_input(x)[0, 0, 0], [-1, 0, 1])
-    torch = applications.imagenet_utils.preprocess_input(x, mode="torch")
+    np.testing.assert_allclose(
+        applications.mobilenet.preprocess_input(x.copy())[0, 0, 0], [-1, 0, 1]
+    )
+    torch = applications.imagenet_utils.preprocess_input(x.copy(), mode="torch")
     np.testing.assert_allclose(
         torch[0, 0, 0], [-0.485 / 0.229, (0.5 - 0.456) / 0.224, (1 - 0.406) / 0.225], rtol=1e-5
     )
-    first = applications.vgg16.preprocess_input(x.transpose(0, 3, 1, 2), "channels_first")
+    first = applications.vgg16.preprocess_input(x.copy().transpose(0, 3, 1, 2), "channels_first")
     np.testing.assert_array_equal(first[0, :, 0, 0], vgg[0, 0, 0])
     with tf.Session() as sess:
         tensor = applications.resnet50.preprocess_input(tf.constant(x))
         np.testing.assert_array_equal(sess.run(tensor), vgg)
-    assert x[0, 0, 0].tolist() == [0, 127.5, 255]  # the input stays
+    integers = np.full((2, 2, 3), 255, np.int32)
+    assert (
+        applications.mobilenet.preprocess_input(integers)[0, 0, 0] == 1 and integers[0, 0, 0] == 255
+    )
+    for mode in ("tf", "torch", "caffe"):  # pixels that are floats are overwritten, as Keras does
+        given = x.copy()
+        assert np.shares_memory(
+            applications.imagenet_utils.preprocess_input(given, mode=mode), given
+        )
+        assert (given != x).all()
     assert applications.mobilenet.preprocess_input(np.zeros((2, 2, 3), np.uint8)).dtype == "float32"
     with pytest.raises(ValueError, match="'torch', got 'jpeg'"):
         applications.imagenet_utils.preprocess_input(x, mode="jpeg")

@@ -214,7 +214,8 @@ def test_an_unknown_mode_is_taken_as_auto(kind):
 
 
 def test_the_older_name_of_min_delta():
-    assert tf.keras.callbacks.ReduceLROnPlateau(epsilon=1e-13).min_delta == 1e-13
+    with pytest.warns(UserWarning, match="use `min_delta`"):
+        assert tf.keras.callbacks.ReduceLROnPlateau(epsilon=1e-13).min_delta == 1e-13
 
 
 def test_a_restart_takes_the_newest_file_of_the_pattern(model, tmp_path):

@@ -135,6 +135,12 @@ class _Diary(tf.keras.callbacks.Callback):
     def on_batch_end(self, batch: int, logs: dict | None = None) -> None:
         self.lines.append((batch, logs))
 
+    def on_test_begin(self, logs: dict | None = None) -> None:
+        self.lines.append(("test", logs))
+
+    def on_test_batch_end(self, batch: int, logs: dict | None = None) -> None:
+        self.lines.append((batch, logs, "test"))
+
 
 def test_a_list_of_callbacks_tells_each() -> None:
     lines: list = []
@@ -148,8 +154,12 @@ def test_a_list_of_callbacks_tells_each() -> None:
     told.on_batch_end(4, logs={"loss": 0.25})
     told.on_train_end({"loss": 1.0})
     assert lines[:2] == [("begin", {}, {"epochs": 2}, "model")] * 2
-    assert lines[2:] == [(3, {"loss": 0.5})] * 2 + [(4, {"loss": 0.25})] * 2
+    assert lines[2:6] == [(3, {"loss": 0.5})] * 2 + [(4, {"loss": 0.25})] * 2
     assert len(list(told)) == 2
+    told.on_test_begin()
+    told.on_test_batch_end(5, {"loss": 2.0})
+    told.on_predict_batch_begin(6)  # a callback has it, and does nothing
+    assert lines[6:] == [("test", {})] * 2 + [(5, {"loss": 2.0}, "test")] * 2
     with pytest.raises(AttributeError, match="on_tuesday"):
         told.on_tuesday
 

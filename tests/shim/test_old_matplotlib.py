@@ -50,3 +50,23 @@ plt.plot([1, 2])
 result = [plt.waitforbuttonpress(), plt.ginput(1, timeout=0), plt.waitforbuttonpress(timeout=0.02)]
 """
     assert result_of(program) == [None, [], None]
+
+
+def test_ticks_with_more_or_fewer_labels_than_there_are() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+plt.xticks([1, 2, 3], ["a", "b"])
+plt.yticks([1, 2], ["a", "b", "c"], rotation=30)
+axes = plt.gca()
+result = [[label.get_text() for label in labels] for labels in (axes.get_xticklabels(), axes.get_yticklabels())]
+plt.xticks([1, 2], [])
+result += [len(axes.get_xticks()), [label.get_text() for label in axes.get_xticklabels()]]
+"""
+    )
+    assert found == [["a", "b", ""], ["a", "b"], 2, ["", ""]]

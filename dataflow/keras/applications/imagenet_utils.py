@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,15 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
     """Pixels 0 to 255 (red, green, blue) as a network was trained on them; an array or a tensor.
 
     ``mode``: "caffe" (blue, green, red, less their means), "tf" (-1 to 1) or "torch" (0 to 1, then
-    normalized by ImageNet's means and deviations). Arrays become float; the input is not changed.
+    normalized by ImageNet's means and deviations). Arrays of floats are overwritten, as in Keras ("caffe" returns a
+    view with the channels turned round); others become float.
     """
     axis = 1 if (data_format or K.image_data_format()) == "channels_first" else -1
     if mode not in ("caffe", "tf", "torch"):
         raise ValueError(f"preprocess_input: mode is 'caffe', 'tf' or 'torch', got {mode!r}.")
     if not isinstance(x, Tensor):
         x = np.asarray(x)
-        x = x.astype(K.floatx() if not np.issubdtype(x.dtype, np.floating) else x.dtype)
+        x = x if np.issubdtype(x.dtype, np.floating) else x.astype(K.floatx())
         rank = x.ndim
     else:
         x = x if x.dtype.is_floating else K.cast(x, K.floatx())
@@ -45,15 +47,29 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
     shape[axis] = 3
 
     def channels(values: Any) -> Any:
-        dtype = x.dtype if isinstance(x, np.ndarray) else x.dtype.as_numpy_dtype
+        dtype = getattr(x.dtype, "as_numpy_dtype", x.dtype)
         return np.reshape(np.asarray(values, dtype), shape)
 
+    if isinstance(x, np.ndarray):
+        return _overwritten(x, axis, mode, channels)
     if mode == "tf":
         return x / channels([127.5] * 3) - channels([1.0] * 3)
     if mode == "torch":
         return (x / channels([255.0] * 3) - channels(_TORCH_MEANS)) / channels(_TORCH_DEVIATIONS)
-    flipped = np.flip(x, axis) if isinstance(x, np.ndarray) else K.reverse(x, [axis])
-    return flipped - channels(_CAFFE_MEANS)
+    return K.reverse(x, [axis]) - channels(_CAFFE_MEANS)
+
+
+def _overwritten(x: Any, axis: int, mode: str, channels: Callable[..., Any]) -> Any:
+    """The pixels of ``x``, an array of floats, replaced by what `preprocess_input` makes of them."""
+    if mode == "caffe":
+        x = np.flip(x, axis)
+        x -= channels(_CAFFE_MEANS)
+        return x
+    x /= channels([127.5 if mode == "tf" else 255.0] * 3)
+    x -= channels([1.0] * 3 if mode == "tf" else _TORCH_MEANS)
+    if mode == "torch":
+        x /= channels(_TORCH_DEVIATIONS)
+    return x
 
 
 def decode_predictions(preds: Any, top: int = 5) -> list[list[tuple[str, str, float]]]:

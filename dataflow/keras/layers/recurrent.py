@@ -11,7 +11,7 @@ from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.core import weight_settings
 from dataflow.keras.layers.recurrent_counts import Call, call_of, num_call_nodes
-from dataflow.keras.layers.recurrent_states import LastingStates, as_booleans
+from dataflow.keras.layers.recurrent_states import LastingStates, are_aside, as_booleans
 from dataflow.keras.layers.recurrent_steps import (
     GRUStep,
     LSTMStep,
@@ -137,6 +137,8 @@ class _Recurrent(LastingStates, RecurrentWeights):
         if initial_state is None:
             return super().__call__(inputs, *args, **kwargs)
         states = initial_state if isinstance(initial_state, (list, tuple)) else [initial_state]
+        if are_aside(inputs, states):
+            return super().__call__(inputs, *args, initial_state=list(states), **kwargs)
         return super().__call__([inputs, *states], *args, **kwargs)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:

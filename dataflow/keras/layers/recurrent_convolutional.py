@@ -104,12 +104,28 @@ class ConvLSTM2D(LSTM):
         self._make_states(sizes[0], [inner] * self.num_states)
         self.built = True
 
-    def _size_after(self, size: int | None, axis: int) -> int | None:
+    def _size_after(self, size: Any, axis: int) -> Any:
         if size is None:
             return None
         if self.padding == "valid":
             size -= (self.kernel_size[axis] - 1) * self.dilation_rate[axis]
         return -(-size // self.strides[axis])
+
+    def get_initial_state(self, inputs: Any) -> list[Any]:
+        """The states of 0 that a sequence starts from: [batch, rows, columns, filters] each.
+
+        With ``data_format="channels_first"`` the filters come after the batch.
+        """
+        is_first = self._is_channels_first()
+        sizes, static = array.shape(inputs), inputs.shape.as_list()
+        rows = 3 if is_first else 2
+        inner = [
+            self._size_after(sizes[axis] if static[axis] is None else static[axis], axis - rows)
+            for axis in (rows, rows + 1)
+        ]
+        shape = [sizes[0], self.filters, *inner] if is_first else [sizes[0], *inner, self.filters]
+        zeros = array.zeros(shape, inputs.dtype.base_dtype)
+        return [zeros] * self.num_states
 
     def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
         h, c = states
@@ -164,13 +180,17 @@ class ConvLSTM2D(LSTM):
         if self.go_backwards:
             projected = array.reverse(projected, [1])
             mask = mask if mask is None else array.reverse(mask, [1])
-        if states is None and self._kept_states:
+        given = states is not None
+        if not given and self._kept_states:
             states = tuple(state.read_value() for state in self._kept_states)
         zeros = array.zeros(
             array.concat([sizes[:1], shape[1:3], [self.filters]], 0), inputs.dtype.base_dtype
         )
         zeros.set_shape([static[0], *after, self.filters])
-        states = (zeros, zeros) if states is None else states
+        if states is None:
+            states = (zeros, zeros)
+        elif given and self._is_channels_first():
+            states = tuple(array.transpose(state, [0, 2, 3, 1]) for state in states)
         self._recurrent_noises = self._noises(
             array.shape(zeros), zeros.dtype.base_dtype, self.recurrent_dropout, training
         )
@@ -185,4 +205,5 @@ class ConvLSTM2D(LSTM):
         if self._is_channels_first():
             order = [0, 1, 4, 2, 3] if self.return_sequences else [0, 3, 1, 2]
             result = array.transpose(result, order)
+            last = tuple(array.transpose(state, [0, 3, 1, 2]) for state in last)
         return result, last

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dataflow import dtypes
+from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer
+from dataflow.keras.call_nodes import tag_of
 from dataflow.ops.math import cast
 from dataflow.ops.state import assign
 
@@ -19,6 +22,16 @@ def as_booleans(mask: Any) -> Any:
     return (
         mask if mask is None or mask.dtype.base_dtype is dtypes.bool_ else cast(mask, dtypes.bool_)
     )
+
+
+def are_aside(inputs: Any, states: Sequence[Any]) -> bool:
+    """Whether no layer made ``states``, although one made ``inputs``.
+
+    A model then takes them as arguments of the call, not as inputs: no layer leads to them.
+    """
+    if not states or tag_of(inputs, "history") is None:
+        return False
+    return all(tag_of(state, "history") is None for state in nest.flatten(states))
 
 
 class LastingStates(Layer):

@@ -18,7 +18,7 @@ from dataflow.keras.layers.recurrent_cells import (
     zeros_of,
 )
 from dataflow.keras.layers.recurrent_counts import call_of, num_call_nodes
-from dataflow.keras.layers.recurrent_states import LastingStates, as_booleans
+from dataflow.keras.layers.recurrent_states import LastingStates, are_aside, as_booleans
 from dataflow.keras.layers.recurrent_steps import CELLS
 from dataflow.ops import array
 from dataflow.ops.seeds import counted_as
@@ -125,7 +125,10 @@ class RNN(LastingStates, LayerOfLayers):
         given = [] if constants is None else nest.flatten(constants)
         if given:
             self._num_constants = len(given)
-        if states or given:
+        if are_aside(inputs, [*states, *given]):
+            aside = {"initial_state": states or None, "constants": given or None}
+            kwargs.update({name: value for name, value in aside.items() if value is not None})
+        elif states or given:
             inputs = [inputs, *states, *given]
         return super().__call__(inputs, *args, **kwargs)
 
