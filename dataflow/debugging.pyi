@@ -35,4 +35,4 @@ from dataflow.placement.placer import (
     get_log_device_placement as get_log_device_placement,
     set_log_device_placement as set_log_device_placement,
 )
-from dataflow.runtime.nan_origin import NonFiniteWarning as NonFiniteWarning
+from dataflow.runtime.nonfinite_report import NonFiniteWarning as NonFiniteWarning

@@ -332,7 +332,7 @@ class BaseSession:
     def find_nan(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """The first node of a run that makes a NaN, or else an infinity, of finite inputs.
 
-        Returns a `runtime.nan_origin.NonFiniteOrigin` with the node's name, type, inputs in short
+        Returns a `runtime.nonfinite_report.NonFiniteOrigin` with the node's name, type, inputs in short
         (shape, range, how many are not finite) and the line that built it; ``None`` where everything
         that the fetched tensors depend on is finite. A feed, variable or constant that is not finite is
         named as such. The nodes are computed once, with the variables as they are now and the

@@ -10,10 +10,8 @@ the loop variables; what LoopCond needs is computed before the test, the rest af
         <body>
         m1, m2 = next1, next2
 
-A *guard* is a pair (predicate, branch) that a node inherits from a Switch above it; the code of a
-node stands under an ``if`` for each of its guards, and a Merge takes the value of the branch that
-ran. Untaken branches are therefore not computed at all. Invariant: the guards of a predicate are
-a prefix of every guard path that contains it.
+The code of a node stands under an ``if`` for each of its guards (`control_frames`), and a Merge takes the
+value of the branch that ran. Untaken branches are therefore not computed at all.
 """
 
 from __future__ import annotations
@@ -23,17 +21,11 @@ from typing import TYPE_CHECKING, Any
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.loop_frames import Frame, find_frames, is_head
+from dataflow.ops.loop_frames import Frame, is_head
+from dataflow.runtime.control_frames import ControlFlow, Guard, Item, Path, members
 
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Generator
-
-
-Guard = tuple[Tensor, bool]
-Path = tuple[Guard, ...]
-
-
-Item = Any  # an Operation or a Frame
 
 
 class Emitter:
@@ -41,140 +33,17 @@ class Emitter:
 
     def __init__(self, generator: Generator) -> None:
         self.generator = generator
-        self.fed = set(generator.feeds)
-        self.root, self.frame_of = find_frames(generator.ops, self.fed)
-        #: Guards of each node; ``None``: it can never run.
-        self.guards: dict[Operation, Path | None] = {}
+        self.flow = ControlFlow(generator.ops, set(generator.feeds))
         self.open: list[Guard] = []
         self.dead_fetches: list[str] = []
         #: Predicates that are variables, whose value is kept in a local, and below which guards.
         self.kept: dict[Tensor, Path] = {}
 
-    # ---- order ----------------------------------------------------------------------------
-
-    def item_of(self, op: Operation, frame: Frame) -> Item | None:
-        """The stand-in for ``op`` among the items of ``frame``: itself, or a loop inside it."""
-        inner = self.frame_of.get(op)
-        if inner is None or inner is frame:
-            return op if inner is frame else None
-        while inner.parent is not None and inner.parent is not frame:
-            inner = inner.parent
-        return inner if inner.parent is frame else None
-
-    def sources(self, item: Item, frame: Frame) -> list[Item]:
-        """Items of ``frame`` that must come before ``item``."""
-        result: dict[Item, None] = {}
-        for op in _members(item):
-            inputs = (
-                []
-                if op.op_def.control_flow == "merge" and frame is self.frame_of[op] and is_head(op)
-                else op.inputs
-            )
-            for source in [t.op for t in inputs if t not in self.fed] + op.control_inputs:
-                found = self.item_of(source, frame)
-                if found is not None and found is not item:
-                    result[found] = None
-        return list(result)
-
-    def order(self, frame: Frame) -> list[Item]:
-        """The items of ``frame`` in an order in which they can run."""
-        items: dict[Item, None] = {}
-        for op in self.generator.ops:
-            found = self.item_of(op, frame)
-            if found is not None:
-                items[found] = None
-        result: list[Item] = []
-        done: set[Item] = set()
-        entered: set[Item] = set()
-        for start in items:
-            stack: list[tuple[Item, bool]] = [(start, False)]
-            while stack:
-                item, leaving = stack.pop()
-                if item in done:
-                    continue
-                if leaving:
-                    done.add(item)
-                    result.append(item)
-                    continue
-                if item in entered:
-                    op = _members(item)[0]
-                    raise InvalidArgumentError(
-                        None, op, f"{op.name!r} waits for itself, through a loop: it cannot be run."
-                    )
-                entered.add(item)
-                stack.append((item, True))
-                for source in reversed(self.sources(item, frame)):
-                    if source not in done:
-                        stack.append((source, False))
-        return result
-
-    # ---- guards ---------------------------------------------------------------------------
-
-    def guards_from(self, tensor: Tensor, frame: Frame) -> Path | None:
-        """The guards that a value brings along to a node of ``frame``."""
-        source = tensor.op
-        if tensor in self.fed:
-            return ()
-        if self.item_of(source, frame) is None:
-            return ()
-        path = self.guards.get(source, ())
-        if path is None:
-            return None
-        if source.op_def.control_flow == "switch" and not self.is_loop_switch(source):
-            guard = (self.predicate(source.inputs[1]), tensor.value_index == 1)
-            return self.union(path, (guard,))
-        return path
-
-    def predicate(self, tensor: Tensor) -> Tensor:
-        """The tensor that a predicate is a copy of (``cond/pred_id`` is an Identity)."""
-        while tensor.op.type == "Identity" and tensor not in self.fed:
-            if tensor.op.inputs[0].dtype.is_ref:
-                break
-            tensor = tensor.op.inputs[0]
-        return tensor
-
-    def guards_of(self, op: Operation, frame: Frame) -> Path | None:
-        """The guards of a node, from its inputs and control inputs; ``None``: never runs."""
-        path: Path | None = ()
-        if op.op_def.control_flow == "merge":
-            alive = [p for t in op.inputs if (p := self.guards_from(t, frame)) is not None]
-            if not alive:
-                return None
-            path = tuple(g for g in alive[0] if all(g in other for other in alive[1:]))
-            if len(alive) == 1:
-                path = alive[0]
-        else:
-            for tensor in op.inputs:
-                path = self.union(path, self.guards_from(tensor, frame))
-        for source in op.control_inputs:
-            if self.item_of(source, frame) is not None:
-                path = self.union(path, self.guards.get(source, ()))
-        return path
-
-    def union(self, a: Path | None, b: Path | None) -> Path | None:
-        """All guards of both; ``None`` when they contradict each other."""
-        if a is None or b is None:
-            return None
-        result = list(a)
-        for predicate, branch in b:
-            if (predicate, branch) in result:
-                continue
-            if (predicate, not branch) in result:
-                return None
-            result.append((predicate, branch))
-        return tuple(result)
-
-    def is_loop_switch(self, op: Operation) -> bool:
-        """True for a Switch on a loop's condition: it passes the loop variable on."""
-        return op.inputs[1].op.op_def.control_flow == "loop_cond"
-
-    # ---- code -----------------------------------------------------------------------------
-
     def emit(self) -> list[str]:
         """Writes everything; returns the fetched locals that a branch may leave unset."""
-        self.emit_items(self.order(self.root), self.root)
+        self.emit_items(self.flow.order(self.flow.root), self.flow.root)
         for tensor in self.generator.fetches:
-            path = self.guards_from(tensor, self.root)
+            path = self.flow.guards_from(tensor, self.flow.root)
             if path is None:  # can never run
                 from dataflow.runtime.codegen import Value
 
@@ -201,20 +70,20 @@ class Emitter:
         base = len(self.open)
         for item in items:
             if isinstance(item, Frame):
-                path = self.loop_guards(item, frame)
-                for op in _members(item):
-                    self.guards.setdefault(op, path)
+                path = self.flow.loop_guards(item, frame)
+                for op in members(item):
+                    self.flow.guards.setdefault(op, path)
                 if path is None:
                     continue
                 self.open_guards(path, base)
                 self.emit_loop(item, path)
                 continue
-            path = self.guards_of(item, frame)
-            self.guards[item] = path
-            if path is None or (all(t in self.fed for t in item.outputs) and item.outputs):
+            path = self.flow.guards_of(item, frame)
+            self.flow.guards[item] = path
+            if path is None or (all(t in self.flow.fed for t in item.outputs) and item.outputs):
                 continue
-            if item.op_def.control_flow == "switch" and not self.is_loop_switch(item):
-                self.keep_predicate(self.predicate(item.inputs[1]), path, base)
+            if item.op_def.control_flow == "switch" and not self.flow.is_loop_switch(item):
+                self.keep_predicate(self.flow.predicate(item.inputs[1]), path, base)
                 if self.generator.trace:  # its step is not part of the branch that is open
                     self.open_guards(path, base)
                 self.emit_switch(item)
@@ -286,10 +155,10 @@ class Emitter:
         name, index_name = generator.output_name(output), generator.output_name(index)
         branches = []
         for i, tensor in enumerate(op.inputs):
-            found = self.guards_from(tensor, frame)
+            found = self.flow.guards_from(tensor, frame)
             if found is not None:
                 branches.append((i, tensor, [g for g in found if g not in path]))
-        wants_index = index not in self.fed and (
+        wants_index = index not in self.flow.fed and (
             generator.trace
             or index in generator.fetches
             or any(c in generator.numbers for c in index.uses)
@@ -318,19 +187,6 @@ class Emitter:
             generator.values.setdefault(index, Value(index_name))
         generator.emit_trace(op)
 
-    def loop_guards(self, frame: Frame, parent: Frame) -> Path | None:
-        """The guards of a whole loop: those of everything that enters it."""
-        path: Path | None = ()
-        members = set(_members(frame))
-        for op in members:
-            for tensor in op.inputs:
-                if tensor.op not in members:
-                    path = self.union(path, self.guards_from(tensor, parent))
-            for source in op.control_inputs:
-                if source not in members and self.item_of(source, parent) is not None:
-                    path = self.union(path, self.guards.get(source, ()))
-        return path
-
     def emit_loop(self, frame: Frame, path: Path) -> None:
         """Writes one ``while`` loop."""
         generator = self.generator
@@ -339,16 +195,16 @@ class Emitter:
         self._emit_enters(frame)
         names, starts = self._name_variables(heads)
         for op in frame.nodes:  # outside this loop nothing may be renamed by later iterations
-            self.guards[op] = ()
+            self.flow.guards[op] = ()
         if names:
             generator.add_line(f"{', '.join(names)} = {', '.join(starts)}", heads[0], tuple(names))
         skip = ("enter", "exit", "next_iteration", "loop_cond")
         items = [
             i
-            for i in self.order(frame)
+            for i in self.flow.order(frame)
             if isinstance(i, Frame) or (i.op_def.control_flow not in skip and i not in heads)
         ]
-        before = self.ancestors(condition, frame)
+        before = self.flow.ancestors(condition, frame)
         generator.add_line("while True:")
         generator.indent += 1
         if generator.loop_end is not None:
@@ -373,7 +229,7 @@ class Emitter:
         for op in frame.exits:
             if op.outputs[0] not in generator.values:
                 generator.values[op.outputs[0]] = generator.values[op.inputs[0]]
-            self.guards[op] = path
+            self.flow.guards[op] = path
             generator.emit_trace(op)
 
     def _emit_enters(self, frame: Frame) -> None:
@@ -387,8 +243,7 @@ class Emitter:
 
         generator = self.generator
         assigns = any(
-            op.op_def.control_flow == "enter" and op.inputs[0].dtype.is_ref
-            for op in _members(frame)
+            op.op_def.control_flow == "enter" and op.inputs[0].dtype.is_ref for op in members(frame)
         )
         for op in frame.enters:
             if op.outputs[0] not in generator.values:
@@ -426,37 +281,17 @@ class Emitter:
         switches = [
             op
             for op in frame.nodes
-            if op.op_def.control_flow == "switch" and self.is_loop_switch(op)
+            if op.op_def.control_flow == "switch" and self.flow.is_loop_switch(op)
         ]
         for op in switches:
             for output in op.outputs:
                 values.setdefault(output, values[op.inputs[0]])
         return switches
 
-    def ancestors(self, condition: Operation, frame: Frame) -> set[Item]:
-        """The items of ``frame`` that the condition needs."""
-        result: set[Item] = set()
-        stack: list[Item] = [condition]
-        while stack:
-            for source in self.sources(stack.pop(), frame):
-                if source not in result:
-                    result.add(source)
-                    stack.append(source)
-        return result
-
 
 def contiguous(x: Any) -> Any:
     """``x`` with its elements in order in memory: itself, or a copy."""
     return x if x.flags.c_contiguous else x.copy()
-
-
-def _members(item: Item) -> list[Operation]:
-    if not isinstance(item, Frame):
-        return [item]
-    result = list(item.nodes)
-    for child in item.children:
-        result.extend(_members(child))
-    return result
 
 
 def _comes_later(item: Item) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.runtime.fetches import FetchPlan
-from dataflow.runtime.nan_origin import NonFiniteWarning
+from dataflow.runtime.nonfinite_report import NonFiniteWarning
 from dataflow.runtime.plan import Plan
 
 

@@ -13,7 +13,7 @@ import dataflow as tf
 from dataflow.kernels.xp import pretend_gpus
 from dataflow.runtime import nan_origin
 from dataflow.runtime.codegen import DEAD
-from dataflow.runtime.nan_origin import NonFiniteOrigin, NonFiniteWarning
+from dataflow.runtime.nonfinite_report import NonFiniteOrigin, NonFiniteWarning, summarize
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -229,11 +229,11 @@ def test_what_was_not_computed_is_not_told_of(value: Any, finite: bool) -> None:
     ],
 )
 def test_a_summary_says_what_is_there_and_no_more(numbers: list[float], words: str) -> None:
-    assert str(nan_origin.summarize("x", np.array(numbers))) == words
+    assert str(summarize("x", np.array(numbers))) == words
 
 
 def test_a_summary_of_complex_numbers_is_of_their_size() -> None:
-    summary = nan_origin.summarize(
+    summary = summarize(
         "z", np.array([3 + 4j, -1, complex(np.nan, 0), complex(0, np.inf)])
     )
     assert (summary.minimum, summary.maximum) == (1.0, 5.0)
