@@ -14,7 +14,7 @@ from dataflow.ops.effects import acting
 from dataflow.ops.sources import placeholder_op
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan, is_kept_by_function
-from dataflow.runtime.waiting import LoopEnd
+from dataflow.runtime.time_limits import LoopEnd
 from dataflow.shapes import Dims
 
 

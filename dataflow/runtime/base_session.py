@@ -28,8 +28,8 @@ from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrappe
 from dataflow.runtime.growing_graph import watch_growth
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.resources import ResourceManager
+from dataflow.runtime.time_limits import LoopEnd, within
 from dataflow.runtime.unused_prints import watch_prints
-from dataflow.runtime.waiting import LoopEnd, within
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph

@@ -32,7 +32,8 @@ from dataflow.runtime.read_order import reads_before_changes, reads_before_resha
 
 if TYPE_CHECKING:
     from dataflow.runtime import concurrency
-    from dataflow.runtime.waiting import LoopEnd, Overlap
+    from dataflow.runtime.time_limits import LoopEnd
+    from dataflow.runtime.waiting import Overlap
 
 _LISTS = frozenset(
     {"EmptyTensorList", "TensorListPushBack", "TensorListPopBack", "TensorListReserve"}

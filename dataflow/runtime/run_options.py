@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.device_spec import merge_names
 from dataflow.runtime.config import RunOptions
-from dataflow.runtime.waiting import within
+from dataflow.runtime.time_limits import within
 
 if TYPE_CHECKING:
     from dataflow.runtime.base_session import BaseSession

@@ -233,9 +233,7 @@ def test_a_summary_says_what_is_there_and_no_more(numbers: list[float], words: s
 
 
 def test_a_summary_of_complex_numbers_is_of_their_size() -> None:
-    summary = summarize(
-        "z", np.array([3 + 4j, -1, complex(np.nan, 0), complex(0, np.inf)])
-    )
+    summary = summarize("z", np.array([3 + 4j, -1, complex(np.nan, 0), complex(0, np.inf)]))
     assert (summary.minimum, summary.maximum) == (1.0, 5.0)
     assert (summary.num_nan, summary.num_inf) == (1, 1)
 

@@ -12,7 +12,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.capabilities import THREADS
-from dataflow.runtime import cancellation, concurrency, waiting
+from dataflow.runtime import cancellation, concurrency, time_limits, waiting
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
 
@@ -363,7 +363,7 @@ def test_who_need_not_wait_or_waits_for_so_long_only(monkeypatch: pytest.MonkeyP
     with condition:
         assert cancellation.wait_for(condition, lambda: True, session, "op") and not waiter.went_on
         assert not cancellation.wait_for(condition, lambda: False, session, "op", 0.05)
-    with waiting.within(0.05), condition, pytest.raises(tf.errors.DeadlineExceededError):
+    with time_limits.within(0.05), condition, pytest.raises(tf.errors.DeadlineExceededError):
         cancellation.wait_for(condition, lambda: False, session, "op", 30.0)
 
 
@@ -374,7 +374,9 @@ def test_who_need_not_wait_or_waits_for_so_long_only(monkeypatch: pytest.MonkeyP
 def test_without_threads_the_earlier_of_two_time_limits_ends_a_wait(
     seconds_of_run: float | None, seconds: float, ends_the_run: bool
 ) -> None:
-    limit = contextlib.nullcontext() if seconds_of_run is None else waiting.within(seconds_of_run)
+    limit = (
+        contextlib.nullcontext() if seconds_of_run is None else time_limits.within(seconds_of_run)
+    )
     condition, session = threading.Condition(), cancellation.Cancellation()
 
     def wait() -> bool:
@@ -480,9 +482,9 @@ def test_a_wait_says_whether_it_became_ready_or_the_time_ran_out() -> None:
 
 
 def test_a_deadline_has_loops_look_at_the_clock_for_as_long_as_it_lasts() -> None:
-    end = waiting.LoopEnd()
-    with waiting.within(WAIT_SECONDS, end):
-        with waiting.within(WAIT_SECONDS, end):
+    end = time_limits.LoopEnd()
+    with time_limits.within(WAIT_SECONDS, end):
+        with time_limits.within(WAIT_SECONDS, end):
             assert end.due == 2
         assert end.due == 1
         end.end()  # it is not time yet

@@ -17,7 +17,7 @@ from dataflow.runtime.cancellation import Cancellation
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.devices import num_visible_gpus
 from dataflow.runtime.resources import ResourceManager
-from dataflow.runtime.waiting import LoopEnd
+from dataflow.runtime.time_limits import LoopEnd
 
 
 class _CurrentStep(threading.local):
