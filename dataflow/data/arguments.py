@@ -1,4 +1,4 @@
-"""Arguments of `Dataset`'s methods, each a number or a tensor, as what its nodes take."""
+"""Converts arguments of `Dataset`'s methods, numbers or tensors, to what its nodes take."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def int64_tensor(value: Any) -> Tensor:
 
 
 def int64_scalar(value: Any) -> Callable[[], Tensor]:
-    """Makes that tensor, each time that it is called."""
+    """A function that returns `int64_tensor` of the number, in the graph in which it is called."""
     if isinstance(value, Tensor):
         count_left_out(-1)  # no node is made of it
     return lambda: int64_tensor(value)

@@ -1,4 +1,4 @@
-"""`tf.data.experimental.CsvDataset`, and `make_csv_dataset`: columns by name, their dtypes read off the files."""
+"""`tf.data.experimental.CsvDataset`, and `make_csv_dataset`: columns by name, their dtypes inferred from the files."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def group_by_window(
     window_size: Any = None,
     window_size_func: Callable[[Tensor], Any] | None = None,
 ) -> Callable[[Dataset], Dataset]:
-    """Elements of one key are gathered, and each full window becomes the dataset that it is reduced to.
+    """Gathers the elements of each key in windows; ``reduce_func`` turns each full window into a dataset.
 
     ``key_func(element)`` gives an int64 scalar, ``reduce_func(key, window)`` a dataset, often
     ``window.batch(n)``. A window has ``window_size`` elements, or as many as ``window_size_func(key)``
@@ -122,7 +122,7 @@ class Reducer:
 def group_by_reducer(
     key_func: Callable[..., Any], reducer: Reducer
 ) -> Callable[[Dataset], Dataset]:
-    """Elements of one key are reduced to one element; those follow each other by their keys.
+    """Reduces the elements of each key to one element; the results come in the order of their keys.
 
     ``key_func(element)`` gives an int64 scalar. The elements are gathered first, so that they must fit
     into memory. Raises `TypeError` where the state changes its dtype.
@@ -187,14 +187,14 @@ def bucket_by_sequence_length(
 
 
 def _bounds(values: list[int]) -> Any:
-    """An array: it becomes a node of the graph that uses it."""
+    """The values as an int32 array, which becomes a node of the graph that uses it."""
     return np.asarray(values, np.int32)
 
 
 def choose_from_datasets(
     datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
 ) -> Dataset:
-    """Elements of ``datasets``, one from that whose number ``choice_dataset`` (int64 scalars) gives next.
+    """Elements of ``datasets``; ``choice_dataset`` (int64 scalars) gives the index of the one that each comes from.
 
     A dataset that has ended is passed over, or with ``stop_on_empty_dataset`` ends the result.
     """
@@ -221,7 +221,7 @@ def choose_from_datasets(
 
 
 def random_words(seed: Any = None) -> Dataset:
-    """Random int64 from 0 to 2**32 - 1 without an end; with a ``seed`` always the same ones."""
+    """An endless dataset of random int64 in [0, 2**32); with a ``seed`` always the same ones."""
     first, second = op_seeds(seed)
     count_left_out(6 if first or second else -1)  # as `Dataset.shuffle` counts its seeds
     return Dataset(

@@ -30,7 +30,7 @@ class Optional:
         self._structure = structure
 
     def _composite_parts(self) -> tuple[list[Any], Any]:
-        """What passes through a loop or a conditional in its place, and how it is made of that."""
+        """The tensors that stand for it in loops and conditionals, and a function that rebuilds it from them."""
         return [self._tensor], lambda parts: Optional(parts[0], self._structure)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""`tf.data.Options`: how a dataset is computed, as programs of TensorFlow 1.14 and 1.15 say it."""
+"""`tf.data.Options`: how a dataset is computed, with the attributes of TensorFlow 1.14 and 1.15."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class MapVectorizationOptions(_Group):
 
 
 class StatsOptions(_Group):
-    """Of `Options.experimental_stats`: what of a dataset would be measured. Nothing is."""
+    """`Options.experimental_stats`: what to measure of a dataset. It is kept, and has no effect."""
 
     _names = ("aggregator", "counter_prefix", "latency_all_edges", "prefix")
 
@@ -141,7 +141,7 @@ class Options(_Group):
         self.experimental_threading = ThreadingOptions()
 
     def merge(self, options: Options) -> Options:
-        """Both together, as new options; where both say something, ``options`` wins."""
+        """New options with the settings of both; where both set one, ``options`` wins."""
         result = Options()
         for source in (self, options):
             _overlay(result, source)

@@ -80,7 +80,7 @@ def padded_dims(padded_shape: Any) -> Any:
 
 
 def static_padding(padded: Any) -> Any:
-    """The dims that a padded shape says."""
+    """The static dims of a padded shape, ``None`` for an unknown size or rank."""
     if not isinstance(padded, Tensor):
         return padded
     sizes = static_value(padded)

@@ -1,4 +1,4 @@
-"""`rejection_resample`: classes as often as is wanted, by leaving elements out."""
+"""`rejection_resample`: classes in given proportions, by dropping elements."""
 
 from __future__ import annotations
 
@@ -88,14 +88,15 @@ def rejection_resample(
 
 
 def _counted(seen: Tensor, found: Any, dtype: DTypeLike) -> tuple[Tensor, Tensor]:
-    """How often each class was met with these ones, and for each of them that as shares."""
+    """The counts of the classes, int64 [n], with ``found`` among them; and their shares [elements, n], one row for each
+    element of ``found``."""
     seen = seen + reduce_sum(array.one_hot(found, array.size(seen), dtype=dtypes.int64), 0)
     shares = cast(seen / reduce_sum(seen), dtype)
     return seen, array.tile([shares], [_NUM_ELEMENTS_OF_AN_ESTIMATE, 1])
 
 
 def _acceptance(initial: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """With which chance an element of each class is chosen, and how many are taken as they come.
+    """The probability [n] of accepting an element of each class, and the fraction that is taken unfiltered.
 
     With ratios r = target / initial, min r of the elements come from the dataset itself, and the others are
     chosen with chances (r - min r) / (max r - min r); together that is the target.

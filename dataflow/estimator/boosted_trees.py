@@ -97,7 +97,9 @@ class Model:
         return reduce_sum(array.gather(value, node + trees), 1, keepdims=True)
 
     def kept_logits(self, buckets: Tensor, count: Tensor) -> tuple[Tensor, Any]:
-        """The sum over the first ``count`` trees of the rows of each batch, and what keeps it up to the last tree."""
+        """The logits [n, 1] of the first ``count`` trees, and an op that caches those of all but the last of them.
+
+        For training in memory, where each batch has the same rows."""
         local = [GraphKeys.LOCAL_VARIABLES]
         past = Variable(
             np.zeros((1, 1), np.float32), False, local, validate_shape=False, name="past_logits"
@@ -287,7 +289,7 @@ class _Training:
     def _cut(
         self, boundaries: Array, sizes: Array, floats: Array, weights: Array
     ) -> tuple[Array, Array, bool]:
-        """The boundaries, how many, and whether more batches are needed for them."""
+        """The boundaries, how many there are of each feature, and whether they need more batches."""
         weights = np.broadcast_to(weights, floats.shape[:1])
         epsilon = self._options.quantile_sketch_epsilon
         for i, stream in enumerate(self._streams):
@@ -319,7 +321,7 @@ class _StopWhenGrown(SessionRunHook):
         return SessionRunArgs(self._state)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Looks again where the end is near."""
+        """Ends the training when the trees are grown; reads the state after the step where that may be so."""
         if self._is_done(run_values.results, 1):
             run_values = run_context.session.run(self._state)
             if self._is_done(run_values, 0):

@@ -55,7 +55,7 @@ def _squared_distances(points: Any, centers: Any) -> Any:
 
 
 def _append_until(count: Any, points: Any, first: Any, choose: Any) -> Any:
-    """``count`` centers: ``first`` (1, d), and each other what ``choose(centers)`` (1, d) gives."""
+    """``count`` centers (count, d): ``first`` (1, d), then ``choose(centers so far)`` (1, d) for each further one."""
     from dataflow.shapes import TensorShape
 
     _, centers = while_loop(
@@ -210,7 +210,7 @@ class KMeans:
     def _init_op(
         self, chosen: Any, fixed: bool, count: Any, centers: Any, moving: Any, initialized: Any
     ) -> Any:
-        """Chooses as many centers as the inputs give; sets ``initialized`` when there are all."""
+        """Chooses as many centers as the inputs have points for; sets ``initialized`` once all are chosen."""
         there = shape(centers)[0]
 
         def add() -> Any:
@@ -248,7 +248,7 @@ class KMeans:
         return cond(less(missing, shape(points)[0]), choose, lambda: identity(points))
 
     def _sync(self, centers: Any, moving: Any, counts: Any, left: Any) -> Any:
-        """Every so many steps: the centers that are compared with become those that moved."""
+        """Every so many steps, copies the updated centers to those that points are compared with."""
         if left is None:
             return no_op()
 

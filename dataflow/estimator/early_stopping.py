@@ -203,7 +203,7 @@ def _stuck(
 
 
 def _get_or_create_stop_var() -> Any:
-    """Whether the training is to stop, for all its workers."""
+    """The bool variable, shared by all workers, that says whether the training is to stop."""
     with variable_scope("signal_early_stopping", reuse=AUTO_REUSE):
         return get_variable(
             "STOP",
@@ -216,7 +216,7 @@ def _get_or_create_stop_var() -> Any:
 
 
 class _StopOnPredicateHook(SessionRunHook):
-    """The chief's: asks, and tells all workers."""
+    """The chief's hook: evaluates the predicate, and stores the answer for all workers."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ class _StopOnPredicateHook(SessionRunHook):
 
 
 class _CheckForStoppingHook(SessionRunHook):
-    """Another worker's: reads what the chief said."""
+    """The hook of the other workers: reads the chief's decision."""
 
     def begin(self) -> None:
         self._stop = _get_or_create_stop_var()
@@ -264,7 +264,7 @@ class _CheckForStoppingHook(SessionRunHook):
 
 
 class _StopAtCheckpointStepHook(SessionRunHook):
-    """Another worker's: stops when a checkpoint of the last step is there."""
+    """The hook of the other workers: stops once a checkpoint of the last step exists."""
 
     def __init__(self, model_dir: str, last_step: int, wait_seconds: float = 30) -> None:
         self._model_dir = model_dir

@@ -82,7 +82,7 @@ class InMemoryEvaluatorHook(SessionRunHook):
         self._evaluate(session)
 
     def after_run(self, run_context: SessionRunContext, run_values: Any) -> None:
-        """Evaluates where it is time to."""
+        """Evaluates the model after every ``every_n_iter`` steps."""
         self._count += 1
         if self._timer.should_trigger_for_step(self._count):
             self._evaluate(run_context.session)

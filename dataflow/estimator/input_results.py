@@ -1,4 +1,4 @@
-"""What an input function returned: features and labels."""
+"""Splits what an input function returned into features and labels."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dataflow.graph.type_aliases import TensorLike
 def call_logit_fn(
     logit_fn: Callable[..., Any], features: Any, mode: Any, params: TensorLike, config: Any
 ) -> Any:
-    """``logit_fn(features=...)`` with those of mode, params and config that it takes.
+    """Calls ``logit_fn(features=...)`` with those of mode, params and config that it takes; returns the logits.
 
     Raises `ValueError` where it takes no features, or gives neither a tensor nor a dict of tensors.
     """

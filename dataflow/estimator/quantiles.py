@@ -1,4 +1,4 @@
-"""Where to cut numbers so that about as many, by weight, fall between each two cuts; with bounded memory.
+"""Approximate quantiles of a stream of weighted numbers, with bounded memory.
 
 A summary holds a few of the values with bounds of their ranks. Batches become summaries, which are merged,
 and compressed where they grow, so that no rank is off by more than ``epsilon`` of the whole weight (Zhang and
@@ -34,7 +34,7 @@ def summary_of_values(values: Array, weights: Array) -> Array:
 
 
 def merged(a: Array, b: Array) -> Array:
-    """The summary of what both hold."""
+    """The summary of the values of both."""
     if not len(a) or not len(b):
         return b if len(b) else a
     values = np.union1d(a[:, VALUE], b[:, VALUE]).astype(np.float32)
@@ -79,7 +79,7 @@ def compressed(summary: Array, size: int, epsilon: float) -> Array:
 
 
 def error_of(summary: Array) -> float:
-    """By how much of the whole weight a rank may be off."""
+    """The largest error of a rank, as a fraction of the total weight."""
     if not len(summary):
         return 0.0
     own = summary[1:, MAX_RANK] - summary[1:, MIN_RANK] - summary[1:, WEIGHT]
@@ -101,13 +101,13 @@ class Quantiles:
         self._levels: list[Array] = []
 
     def add(self, values: Array, weights: Array) -> None:
-        """Takes a batch."""
+        """Adds a batch of values."""
         for start in range(0, len(values), self._at_once):
             part = slice(start, start + self._at_once)
             self.add_summary(summary_of_values(values[part], weights[part]))
 
     def add_summary(self, summary: Array) -> None:
-        """Takes what a summary stands for."""
+        """Adds the values that a summary stands for."""
         current = compressed(summary, self._block, self._epsilon)
         level = 0
         while len(current):
@@ -123,14 +123,14 @@ class Quantiles:
             level += 1
 
     def summary(self) -> Array:
-        """All that was taken."""
+        """The summary of all values so far."""
         result = np.zeros((0, 4), np.float32)
         for level in self._levels:
             result = merged(result, level)
         return result
 
     def boundaries(self, count: int) -> Array:
-        """About ``count`` different values, ascending, with about as much weight between each two."""
+        """About ``count`` distinct values, ascending, with about the same weight between neighbors."""
         summary = self.summary()
         few = compressed(summary, count, error_of(summary) + 1.0 / count)
         return np.unique(few[:, VALUE])

@@ -48,7 +48,7 @@ USE_DEFAULT = object()
 def _cell_function(
     rnn_cell_fn: Callable[[str], Any] | None, num_units: Any, cell_type: Any
 ) -> Callable[[str], Any]:
-    """A function of the mode that makes the cell; `ValueError` where both ways to say it are used."""
+    """A function of the mode that makes the cell. Raises `ValueError` for ``rnn_cell_fn`` beside the others."""
     if rnn_cell_fn is not None:
         if num_units or cell_type is not USE_DEFAULT:
             raise ValueError("num_units and cell_type must not be specified when using rnn_cell_fn")

@@ -62,7 +62,7 @@ class TreeFeatures:
 
 
 def _between(values: Tensor, boundaries: Tensor, sizes: Tensor) -> Tensor:
-    """How many boundaries are below each value; what is above the last is in the last bucket."""
+    """The bucket of each value: the number of boundaries below it; values above the last one are in the last bucket."""
     rows = searchsorted(boundaries, array.transpose(values), side="left")
     last = array.expand_dims(maximum(sizes - 1, 0), 1)
     return array.transpose(minimum(rows, last))

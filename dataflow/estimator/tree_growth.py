@@ -158,7 +158,7 @@ def best_splits(sums: Array, settings: Settings) -> _Splits:
 
 
 def _first_best(gains: Array) -> Array:
-    """Where along the first axis the largest number is, the first of equal ones."""
+    """The index of the maximum along the first axis, the first one of several."""
     best, place = gains[0], np.zeros(gains.shape[1:], np.int64)
     for i in range(1, len(gains)):
         with np.errstate(invalid="ignore"):  # what is not allowed is -inf

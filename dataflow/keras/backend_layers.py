@@ -1,7 +1,7 @@
-"""`tf.keras.backend`: what layers and losses of one's own are made of.
+"""`tf.keras.backend`: building blocks of custom layers and losses.
 
 Normalization, CTC, variables filled at random. The names are public as ``tf.keras.backend.ctc_decode``
-and so on; what goes over images is in `backend_convolutions`, recurrences in `backend_rnn`.
+and so on; functions of images are in `backend_convolutions`, recurrences in `backend_rnn`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def random_normal_variable(shape: Any, mean: float, scale: float, dtype: Any = N
 
 
 def random_uniform_variable(shape: Any, low: float, high: float, dtype: Any = None, name: str | None = None, seed: int | None = None) -> Any:  # fmt: skip
-    """A variable of even random numbers in [low, high)."""
+    """A variable of uniform random numbers in [low, high)."""
     values = random.random_uniform(shape, low, high, _dtype(dtype), _seed_of_variable(seed))
     return _backend().variable(values, _dtype(dtype), name)
 
@@ -97,12 +97,12 @@ def update_add(x: Any, increment: Any) -> Any:
 
 
 def update_sub(x: Any, decrement: Any) -> Any:
-    """An op that takes away from the variable ``x``."""
+    """An op that subtracts from the variable ``x``."""
     return assign_sub(x, decrement)
 
 
 def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
-    """An op: the average ``x * momentum + value * (1 - momentum)``, without the bias of what x began with."""
+    """An op: ``x`` becomes ``x * momentum + value * (1 - momentum)``, corrected for the bias of its initial value."""
     return assign_moving_average(x, value, momentum, zero_debias=True)
 
 
@@ -112,7 +112,7 @@ def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = "int32") -> Tensor:
     """``start, start + step, ...`` below ``stop``; a vector.
 
-    Fractions stay what they are where ``dtype`` is not said.
+    Without a ``dtype`` fractions stay floats.
     """
     if stop is None:
         start, stop = 0, math.maximum(start, 0)  # empty below 0, as NumPy's

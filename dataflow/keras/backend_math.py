@@ -70,7 +70,7 @@ def cast(x: Any, dtype: Any) -> Any:
 
 
 def cast_to_floatx(x: Any) -> Any:
-    """An array as `floatx`."""
+    """An array cast to `floatx`."""
     return np.asarray(x, floatx())
 
 
@@ -127,7 +127,7 @@ def argmin(x: Any, axis: int = -1) -> Any:
 
 
 def clip(x: Any, min_value: Any, max_value: Any) -> Any:
-    """``x`` cut to [min_value, max_value]."""
+    """``x`` clipped to [min_value, max_value]."""
     return clip_by_value(x, min_value, max_value)
 
 
@@ -228,7 +228,7 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
 
 
 def one_hot(indices: TensorLike, num_classes: int) -> Any:
-    """Indices as rows with one 1."""
+    """One-hot rows of integer indices."""
     return array.one_hot(indices, num_classes)
 
 

@@ -57,7 +57,7 @@ def rnn(
 
 
 def _turned(t: Any) -> Any:
-    """Batch and time change places."""
+    """Swaps the axes of batch and time."""
     return array.transpose(t, [1, 0, *range(2, t.shape.ndims)])
 
 

@@ -36,7 +36,7 @@ _OLD_NAMES = {"lr": "learning_rate", "initial_decay": "_initial_decay"}
 
 
 class Optimizer:
-    """The base of optimizers, one's own too, with the methods that TensorFlow 1.15's has.
+    """The base class of optimizers, custom ones too, with the methods of TensorFlow 1.15's.
 
     A subclass names its settings in ``__init__`` (`_set_hyper`), makes its slots (`_create_slots`,
     `add_slot`) and changes a variable (`_resource_apply_dense`, `_resource_apply_sparse`). Settings
@@ -64,7 +64,7 @@ class Optimizer:
         self._forget()
 
     def _forget(self) -> None:
-        """Leaves a graph: what was made there is made anew in the next one."""
+        """Forgets the graph: variables and slots are made anew in the next one."""
         self._graph: Any = None
         self._steps: Any = None
         self._given: dict[str, Any] = {}  # settings as they were before they became variables
@@ -188,7 +188,7 @@ class Optimizer:
         self._weights.insert(0, variable)
 
     def add_slot(self, var: Any, slot_name: str, initializer: Any = "zeros") -> Any:
-        """What is kept for ``var`` under ``slot_name``: a variable of its shape, made once."""
+        """The slot ``slot_name`` of ``var``: a variable of its shape, made by the first call."""
         slots = self._in(var.op.graph).slots_named(slot_name)
         key = slot_key(var)
         if key not in slots:
@@ -206,11 +206,11 @@ class Optimizer:
         return slots[key]
 
     def get_slot(self, var: Any, slot_name: str) -> Any:
-        """What is kept for ``var`` under ``slot_name``, a variable; None where there is nothing."""
+        """The slot ``slot_name`` of ``var``, a variable; None where there is none."""
         return None if self._steps is None else self._steps.get_slot(var, slot_name)
 
     def get_slot_names(self) -> list[str]:
-        """The names of what is kept for each weight, such as "m" and "v" of `Adam`."""
+        """The names of the slots of each weight, such as "m" and "v" of `Adam`."""
         return [] if self._steps is None else list(self._steps._slots)
 
     @property
@@ -247,7 +247,7 @@ class Optimizer:
     # ---- steps ----------------------------------------------------------------------------
 
     def get_gradients(self, loss: Any, params: Any, grad_loss: Any = None) -> list[Any]:
-        """The gradient of ``loss`` for each of ``params``, cut as the optimizer says.
+        """The gradient of ``loss`` for each of ``params``, clipped as ``clipnorm`` and ``clipvalue`` say.
 
         ``grad_loss``: the gradient of ``loss`` itself, 1 by default. Raises `ValueError` where none
         depends on them.
@@ -272,7 +272,7 @@ class Optimizer:
         return gradient
 
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
-        """An op that makes one step with gradients that are already there."""
+        """An op that makes one step with the given gradients."""
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
             raise ValueError("No gradients provided for any variable.")

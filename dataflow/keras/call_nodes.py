@@ -44,7 +44,7 @@ def _sizes(tensor: Any) -> tuple[int | None, ...] | None:
 
 
 class Node:
-    """One call of a layer: what went in, what came out.
+    """One call of a layer: its inputs and its outputs.
 
     Its properties are Keras's names for that; each is a list, of one where one tensor went in.
     """
@@ -91,12 +91,12 @@ class Node:
 
     @property
     def input_tensors(self) -> list[Any]:
-        """What went in; of an input, the input itself."""
+        """The input tensors; of an input layer, its own output."""
         return nest.flatten(self.inputs) or self.output_tensors
 
     @property
     def output_tensors(self) -> list[Any]:
-        """What came out."""
+        """The output tensors."""
         return nest.flatten(self.outputs)
 
     @property

@@ -1,4 +1,4 @@
-"""`Callback`, what `fit` itself tells its callbacks, and the order in which it does."""
+"""`Callback`, and the order in which `fit` calls its callbacks."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def print_evaluation(verbose: int, number: int, unit: str, start: float, logs: A
 
 
 def train_info(arrays: Any, steps: Any, held: Any, others: Any, other_steps: Any) -> str:
-    """What 1.15 says before the first epoch: how much is trained on, and validated on."""
+    """The line that 1.15 prints before the first epoch: on how many samples it trains and validates."""
     unit = "steps" if arrays is None else "samples"
     number = steps if arrays is None else len(arrays[0])
     if held is not None:
@@ -249,7 +249,7 @@ class CallbackList:
             callback.set_model(model)
 
     def set_validation_data(self, arrays: list[Any] | None) -> None:
-        """Hands callbacks what is validated on: inputs, targets and weights."""
+        """Gives callbacks the validation data: inputs, targets and weights."""
         for callback in self._all:
             callback.validation_data = arrays
 

@@ -37,7 +37,7 @@ _remembered: OrderedDict[str, Any] = OrderedDict()
 def enable_unsafe_deserialization() -> None:
     """Lets `load_model` and its kin run code that files hold, from now on.
 
-    For files of people you trust only: such code can do whatever this program may do.
+    Only for files that you trust: their code can do anything that this program can.
     """
     global _is_unsafe
     _is_unsafe = True
@@ -45,7 +45,7 @@ def enable_unsafe_deserialization() -> None:
 
 @contextlib.contextmanager
 def safe_mode(is_safe: bool) -> Iterator[None]:
-    """Inside the block code in files is loaded if not ``is_safe``, or if it was anyway."""
+    """Inside the block, code in files is loaded unless ``is_safe``; where it was loaded already, it still is."""
     token = _is_unsafe_here.set(_is_unsafe_here.get() or not is_safe)
     try:
         yield
@@ -95,7 +95,7 @@ def dump(function: Any) -> tuple[Any, str, str | None]:
 
 
 def _without_place(code: CodeType) -> CodeType:
-    """The code as if it stood in the first line of no file, so that equal functions are equal."""
+    """The code without its file and line numbers, so that equal functions compare equal."""
     constants = tuple(_without_place(c) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_filename=_WRITTEN_BY, co_firstlineno=1, co_consts=constants)
 
@@ -105,7 +105,7 @@ def _key(config: Any, kind: str, module: str | None) -> str:
 
 
 def remember(function: Any) -> None:
-    """Notes a function of a layer of this program: a file may name it, or hold its code."""
+    """Registers the function of a layer of this program, to which files may refer by name or by its code."""
     try:
         key = _key(*dump(function))
     except TypeError:  # it cannot be saved

@@ -67,7 +67,7 @@ class LayerTree:
         return [v for v in distinct(found) if bool(v.trainable) is trainable]
 
     def gathered(self, what: str) -> list[Any]:
-        """The lists that the layers within call ``what``, one after the other."""
+        """The lists in the attribute ``what`` of the layers within, joined."""
         return distinct(item for layer in self.sublayers() for item in getattr(layer, what, ()))
 
     def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
@@ -79,7 +79,7 @@ class LayerTree:
 
     @property
     def submodules(self) -> tuple[Any, ...]:
-        """All layers within, those within them too."""
+        """All nested layers."""
         found: list[Any] = []
         for layer in self.sublayers():
             found += [layer, *getattr(layer, "submodules", ())]

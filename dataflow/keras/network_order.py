@@ -1,4 +1,4 @@
-"""In which order a network's layers stand and its calls run: by depth, as Keras orders them.
+"""The order of a network's layers, and of its calls: by depth, as in Keras.
 
 The numbers of layers (``model.layers[:249]``), weights in HDF5 files and checkpoints of objects
 go by this order, so it has to be Keras's own.

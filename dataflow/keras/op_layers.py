@@ -78,7 +78,7 @@ def _tensor(value: Any) -> Tensor:
 
 
 def _written(value: Any) -> Any:
-    """An attribute as JSON holds it; raises `NotImplementedError` for functions and the like."""
+    """An attribute as JSON can hold it; raises `NotImplementedError` for functions and the like."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, DType):

@@ -1,4 +1,4 @@
-"""Rules of `tf.keras.optimizers` by which variables follow their gradients, and what they share."""
+"""Rules of `tf.keras.optimizers` by which variables follow their gradients, and their base class."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Rule(Optimizer):
         return {"name": config.pop("name"), **settings, **self._constants(), **config}
 
     def _constants(self) -> dict[str, Any]:
-        """The settings that stay numbers, or yes and no."""
+        """The settings that stay Python numbers or bools."""
         return {}
 
 

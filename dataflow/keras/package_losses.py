@@ -51,7 +51,7 @@ class CountingLayer:
         self.name = layer.name
 
     def reset_states(self) -> None:
-        """Has the layer begin anew."""
+        """Resets what the layer has counted."""
         self.layer.reset_states()
 
     def value(self, y_true: Tensor, y_pred: Tensor) -> Tensor:

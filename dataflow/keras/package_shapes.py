@@ -32,7 +32,7 @@ class _Sizes(tuple[Any, ...]):
 
 
 def plain_shape(shape: TensorShape) -> Any:
-    """``shape`` as a tuple; itself where nobody knows how many axes there are."""
+    """``shape`` as a tuple; itself where its rank is unknown."""
     if shape.ndims is None:
         return shape
     return _Sizes(None if size is None else _Size(size) for size in shape.as_list())

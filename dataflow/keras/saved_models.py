@@ -79,7 +79,7 @@ def export_saved_model(
     """Writes a SavedModel for serving, with the architecture in ``assets/saved_model.json``.
 
     The signature "serving_default" goes from the names of the inputs to those of the outputs.
-    Raises `NotImplementedError` for a class of one's own, whose code is not data.
+    Raises `NotImplementedError` for a subclassed model, whose code cannot be saved.
     """
     from dataflow.keras.models import model_from_json
 

@@ -1,4 +1,4 @@
-"""`Model.build` of a class of one's own: its weights, made from the shapes of inputs alone."""
+"""`Model.build` of a subclassed model: makes its weights from the shapes of its inputs alone."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _shapes(shape: Any) -> list[TensorShape]:
 
 
 def _within(model: Any) -> list[Any]:
-    """The model and all layers within, those within them too."""
+    """The model and all nested layers."""
 
     def walk(layer: Any) -> Iterator[Any]:
         yield layer

@@ -1,4 +1,4 @@
-"""Of AutoGraph's own tools (``tensorflow.python.autograph.pyct``) what a class statement needs.
+"""The base classes of AutoGraph's own tools (``tensorflow.python.autograph.pyct``), for class statements.
 
 They rewrite syntax trees of a package, gast, in forms that only TensorFlow's own rewriter knows. Functions are
 rewritten by `tf.autograph.to_graph`; whoever builds a transformer of their own is told so.

@@ -15,7 +15,7 @@ __all__ = ["assert_bijective_and_finite", "assert_finite", "assert_scalar_congru
 
 
 def assert_finite(array: Any) -> None:
-    """Raises `AssertionError` where an element is infinite or no number."""
+    """Raises `AssertionError` where an element is infinite or NaN."""
     if not np.isfinite(array).all():
         raise AssertionError(f"array was not all finite. {array[:15]}")
 

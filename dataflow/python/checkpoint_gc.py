@@ -1,6 +1,6 @@
 """``tensorflow.python.estimator.gc``: which of the exports in a folder are kept.
 
-A filter takes a list of `Path` and gives those that are kept, sorted.
+A filter takes a list of `Path` and returns those to keep, sorted.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ __all__ = [
 
 
 def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
-    """Whether a value has an infinity or what is no number; False for other dtypes and no value."""
+    """Whether a value contains inf or NaN; False for other dtypes and for None."""
     if not isinstance(tensor, np.ndarray) or not np.issubdtype(tensor.dtype, np.inexact):
         return False
     return not bool(np.isfinite(tensor).all())

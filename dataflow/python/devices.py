@@ -50,7 +50,7 @@ class MergeDevice:
 
 
 def merge_device(spec: DeviceSpec | str | MergeDevice) -> MergeDevice:
-    """A device function for `tf.device`: inner ones say what they say, the rest is ``spec``.
+    """A device function for `tf.device`: ``spec`` fills in what inner devices leave open.
 
     Raises `ValueError` if ``spec`` is not a device name.
     """

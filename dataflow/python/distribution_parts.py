@@ -1,4 +1,4 @@
-"""Functions of ``distributions.util`` and ``distribution_util`` that TensorFlow's modules keep to themselves."""
+"""Private functions of TensorFlow's ``distributions.util`` and ``distribution_util``."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def log_combinations(n: TensorLike, counts: TensorLike, name: str = "log_combina
 
 
 def rotate_transpose(x: TensorLike, shift: Any, name: str = "rotate_transpose") -> Any:
-    """``x`` with its axes moved ``shift`` places to the right, round and round."""
+    """``x`` with its axes rotated ``shift`` places to the right."""
     with name_scope(name):
         x, shift = convert_to_tensor(x, name="x"), convert_to_tensor(shift, name="shift")
         assert_integer(shift)
@@ -173,7 +173,7 @@ def dimension_size(x: Any, axis: int) -> Any:
 def process_quadrature_grid_and_probs(
     quadrature_grid_and_probs: Any, dtype: DType, validate_args: bool, name: str | None = None
 ) -> tuple[Any, Any]:
-    """The points and the weights of a quadrature, which sum to 1; of None those of Gauss and Hermite, 8 of them.
+    """The points and the weights of a quadrature, which sum to 1; for None, those of Gauss-Hermite with 8 points.
 
     Raises `ValueError` where there are not as many of both.
     """

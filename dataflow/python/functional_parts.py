@@ -60,7 +60,7 @@ def While(
     name: str | None = None,
     hostmem: Any = None,
 ) -> list[Any]:
-    """``input_``, and what ``body`` makes of it again and again while ``cond`` is true or not 0."""
+    """The loop variables: ``input_``, replaced by ``body(*input_)`` for as long as ``cond`` is true or not 0."""
     values = [convert_to_tensor(value) for value in input_]
     return while_loop(  # type: ignore[no-any-return]
         lambda *now: _truth(_outputs(cond, now)[0]),

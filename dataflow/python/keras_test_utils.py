@@ -26,8 +26,9 @@ def get_test_data(
     classification: bool = True,
     num_classes: int = 2,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """((x, y), (x, y)) for training and for testing: x is noise (0.7) around y, or around what y is noise around.
+    """((x, y), (x, y)) for training and for testing.
 
+    x is normal with deviation 0.7 around the class y, or x and y are around one number for each example.
     Shapes: x ``[count, *input_shape]``, float32; y ``[count]``, the number of the class, or without
     ``classification`` ``[count, *output_shape]``, float32.
     """

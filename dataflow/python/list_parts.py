@@ -195,7 +195,7 @@ def tensor_list_set_item(
     resize_if_index_out_of_bounds: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The list with another element at ``index``, and longer where that is behind its end, if wanted."""
+    """The list with ``item`` at ``index``; with ``resize_if_index_out_of_bounds`` it grows where that is needed."""
     return _ops.tensor_list_set_item(
         input_handle=input_handle,
         index=index,

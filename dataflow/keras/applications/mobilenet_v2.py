@@ -68,7 +68,7 @@ def MobileNetV2(
 
 
 def _block(x: Any, number: int, filters: int, stride: int, axis: int, normalized: Any) -> Any:
-    """Wider by 1 x 1, a depthwise 3 x 3, narrower by 1 x 1 without an activation."""
+    """An inverted residual: 1 x 1 expansion, depthwise 3 x 3, linear 1 x 1 projection."""
     name = f"block_{number}_" if number else "expanded_conv_"
     inputs, channels = x, x.shape[axis].value
     if number:

@@ -1,4 +1,4 @@
-"""`tf.keras.applications.resnet50`: the path of `ResNet50` before there were others."""
+"""`tf.keras.applications.resnet50`: the older path of `ResNet50`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Residual networks, second version (He et al. 2016, arXiv 1603.05027): activated before they add."""
+"""Residual networks, second version (He et al. 2016, arXiv 1603.05027): with pre-activation."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def vgg(
     pooling: str | None,
     classes: int,
 ) -> Model:
-    """Five blocks of as many convolutions as ``depths`` say, each block halved by pooling."""
+    """Five blocks of ``depths[i]`` convolutions, each followed by 2 x 2 max pooling."""
     start = imagenet_utils.Builder(
         name, include_top, weights, input_tensor, input_shape, default_size=224, min_size=32
     )

@@ -95,7 +95,7 @@ class SequenceEnqueuer:
             self._workers.shutdown(wait=False, cancel_futures=True)
 
     def get(self) -> Iterator[Any]:
-        """The batches in order; what making one raised is raised here, and ends the work."""
+        """The batches in order; an error from making one is raised here, and ends the work."""
         while self.is_running():
             try:
                 future: Future[Any] = self.queue.get(timeout=0.05)

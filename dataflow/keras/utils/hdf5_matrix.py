@@ -12,7 +12,7 @@ from dataflow.extras import install
 class HDF5Matrix:
     """Rows ``start`` to ``end`` of ``dataset`` in the file ``datapath``; needs h5py.
 
-    It stands for an array in `fit`, `evaluate` and `predict`. ``normalizer``, a function, is applied to the
+    `fit`, `evaluate` and `predict` take it in place of an array. ``normalizer``, a function, is applied to the
     rows that are read. Raises `ImportError` without h5py, `IndexError` for rows that are not there.
     """
 
@@ -72,12 +72,12 @@ class HDF5Matrix:
 
     @property
     def ndim(self) -> int:
-        """How many dimensions."""
+        """The number of axes."""
         return int(self.data.ndim)
 
     @property
     def size(self) -> int:
-        """How many numbers."""
+        """The number of elements."""
         return int(np.prod(self.shape))
 
 

@@ -1,4 +1,4 @@
-"""`Progbar`: how far a loop has come, as a line that is written again and again."""
+"""`Progbar`: a line that shows how far a loop has come, rewritten in place."""
 
 from __future__ import annotations
 

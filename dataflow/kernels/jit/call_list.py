@@ -66,7 +66,7 @@ class CallList:
 
     @property
     def num_bytes(self) -> int:
-        """How much memory it holds."""
+        """The bytes of memory that it holds."""
         return int(self._words.nbytes + sum(x.nbytes for x in self._kept))
 
     def run(self, *arrays: Array) -> bool:
@@ -111,7 +111,7 @@ class CallWriter:
     # ---- memory
 
     def constant(self, array: Any) -> Array:
-        """An array that is kept, and never changes."""
+        """Keeps an array that never changes, and returns it."""
         found = np.asarray(array)
         self._kept.append(found)
         self._constants.add(id(found))
@@ -122,7 +122,7 @@ class CallWriter:
         return id(array) in self._constants
 
     def buffer(self, shape: Sequence[int], dtype: Any) -> Array:
-        """Memory of the list's own, for an array that is contiguous."""
+        """A contiguous array in memory that belongs to the list."""
         dtype = np.dtype(dtype)
         size = max(64, -(-math.prod(shape) * dtype.itemsize // 64) * 64)
         free = self._free.get(size)
@@ -148,7 +148,7 @@ class CallWriter:
         return len(self._calls)
 
     def rewind(self, mark: int) -> None:
-        """Takes back the calls since then."""
+        """Removes the calls that were added since ``mark``."""
         del self._calls[mark:]
 
     def call(self, function: int, *fields: Any) -> None:
@@ -315,7 +315,7 @@ class CallWriter:
     # ---- the list
 
     def list(self) -> CallList:
-        """What was written."""
+        """The finished list."""
         count = len(self._calls)
         #: (place of a word, array, offset) of the addresses that are filled in.
         patches: list[tuple[int, int, int]] = []

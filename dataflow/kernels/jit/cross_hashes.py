@@ -1,4 +1,4 @@
-"""The hashes of crossed features, in one pass of machine code for each feature: twelve of NumPy's.
+"""The hashes of crossed features, in one pass of machine code for each feature, instead of twelve of NumPy's.
 
 Whole numbers only, so the results are those of `sparse_cross.concatenate_fingerprints`.
 
@@ -32,7 +32,7 @@ _entry: JitEntry[Callable[[bytes], None]] = JitEntry(_compile)
 
 
 def cross_hashes(fingerprints: Sequence[Any], hash_key: int, num_buckets: int) -> Any:
-    """Fingerprints (uint64 vectors of the same length) put together, and modulo the number of buckets: int64.
+    """Combines fingerprints (uint64 vectors of one length) and takes them modulo the number of buckets: int64.
 
     ``None`` where there is no machine code (yet).
     """

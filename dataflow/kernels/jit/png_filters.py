@@ -1,4 +1,4 @@
-"""The filters of PNG files undone, in machine code: most of the time that reading one takes in Pillow.
+"""Undoes the filters of PNG files in machine code. In Pillow that takes most of the time of reading one.
 
 Source: PNG specification, third edition, https://www.w3.org/TR/png-3, section 9.
 """

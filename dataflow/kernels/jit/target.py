@@ -1,4 +1,4 @@
-"""The processor that machine code is compiled for, in LLVM's words.
+"""The processor that machine code is compiled for, as LLVM describes it.
 
 LLVM finds these out, but loading it takes 30 ms and 40 MB, which a process does not need whose code has all been
 compiled before. So they are kept beside that code (`code_cache`), under the name of what the system says of the

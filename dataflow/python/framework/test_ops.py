@@ -69,7 +69,7 @@ _WITH_ATTRS = {
 
 
 def _declared() -> list[str]:
-    """Makes them all; gives their types."""
+    """Declares all of them; returns their op types."""
     rows = [line.partition(" :") for line in _TYPES.strip().splitlines()]
     plain = {op_type: (signature.strip(), "") for op_type, _, signature in rows}
     for op_type, (signature, attrs) in {**plain, **_WITH_ATTRS}.items():

@@ -10,7 +10,7 @@ from dataflow.kernels.jit.call_list import CallWriter
 
 
 class CannotWrite(Exception):
-    """There is no way, or no further variant."""
+    """The node cannot be written, or has no further variant."""
 
 
 class NotCompiled(Exception):
