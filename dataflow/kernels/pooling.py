@@ -26,7 +26,7 @@ from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.window_maxima import maxima_gradient, window_maxima
+from dataflow.kernels.window_maxima import has_gradient_loops, maxima_gradient, window_maxima
 from dataflow.kernels.window_sums import has_loops, spread, window_sums
 from dataflow.windows import Window, window
 
@@ -321,7 +321,7 @@ def _max_pool_gradient(
             inputs.append(bias)
         if mapping is not None and mapping.run(shape, inputs, _tap_views(out, windows)):
             return out
-    elif x.dtype == grad.dtype and windows and has_loops(xp, x, x.size, windows):
+    elif x.dtype == grad.dtype and windows and has_gradient_loops(xp, x, windows):
         out = large_arrays.empty(x.shape, x.dtype)
         if maxima_gradient(x, y, grad, windows, out):
             return out
@@ -344,7 +344,7 @@ def _max_pool_gradient(
                 xp.multiply(g_part[to], mask, out=o_part[frm])
             else:
                 target = o_part[frm]
-                target += g_part[to] * mask
+                target += xp.where(mask, g_part[to], 0)
 
     _run(xp, x.shape, windows, work)
     return out

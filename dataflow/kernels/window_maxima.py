@@ -2,7 +2,7 @@
 
 As in `window_sums`: places that have the same taps inside are one loop of machine code over all of them. The gradient
 notes for each window which of its taps is the first maximum; then every element adds up the gradients of those windows
-in which it is that tap, in the order of its taps.
+in which it is that tap, in the order of its taps: where channels come last by `jit.channel_maxima`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.conv_geometry import leave_out
+from dataflow.kernels.jit import channel_maxima
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.kernels.large_arrays import empty
-from dataflow.kernels.window_sums import Windows, groups_of, phases_of_axes
+from dataflow.kernels.window_sums import Windows, groups_of, has_loops, phases_of_axes
+
+#: One call takes as long as NumPy does for fewer elements.
+_LEAST_BY_CHANNELS = 1 << 10
 
 
 def window_maxima(x: Array, windows: Windows, out: Any) -> bool:
@@ -30,8 +34,17 @@ def window_maxima(x: Array, windows: Windows, out: Any) -> bool:
     return done
 
 
+def has_gradient_loops(xp: Module, x: Array, windows: Windows) -> bool:
+    """True where `maxima_gradient` is to be used: where channels come last, for any windows and smaller arrays."""
+    if xp is np and x.size >= _LEAST_BY_CHANNELS and channel_maxima.fits(x, windows):
+        return True
+    return has_loops(xp, x, x.size, windows)
+
+
 def maxima_gradient(x: Array, y: Array, grad: Array, windows: Windows, out: Any) -> bool:
     """Fills ``out`` with the gradient of the maxima y; where it returns ``False``, ``out`` is not defined."""
+    if channel_maxima.fits(x, windows):
+        return channel_maxima.gradient(x, y, grad, windows, out)
     combined = phases_of_axes(out.ndim, windows)
     if combined is None:
         return False
@@ -100,7 +113,7 @@ def _gradients(dtype: Any, count: int) -> Mapping | None:
     def total(xp: Module, *x: Any) -> Any:
         found: Any = 0.0
         for first, grad, tap in zip(x[:count], x[count : 2 * count], x[2 * count :], strict=True):
-            found = found + grad * (first == tap)
+            found = found + xp.where(first == tap, grad, 0.0)
         return found
 
     return Mapping.of_function(dtype, total, 3 * count)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import pooling, window_maxima, window_sums
-from dataflow.kernels.jit import native_ufunc
+from dataflow.kernels.jit import channel_maxima, native_ufunc
 from dataflow.kernels.loader import get_kernel
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
@@ -52,6 +52,7 @@ def _both_ways(monkeypatch: pytest.MonkeyPatch, name: str, function: Any) -> tup
         got = function()
         assert used == [True]
         patch.setattr(pooling, "has_loops", lambda *_: False)
+        patch.setattr(pooling, "has_gradient_loops", lambda *_: False)
         return got, function()
 
 
@@ -111,3 +112,56 @@ def test_small_arrays_and_what_is_not_compiled_are_left_to_numpy(
     monkeypatch.setattr(window_sums, "_LEAST_ELEMENTS", x.size + 1)
     monkeypatch.setattr(pooling, "window_maxima", None)  # not to be called
     assert _kernel("MaxPool")(np, x, **attributes).tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "size, ksize, strides",
+    [
+        ((2, 7, 6, 5, 20), [1, 3, 2, 3, 1], [1, 2, 1, 2, 1]),  # 18 taps, volumes
+        ((3, 9, 8, 37), [1, 5, 5, 1], [1, 1, 2, 1]),
+        ((2, 6, 6, 16), [1, 6, 6, 1], [1, 1, 1, 1]),  # one window is all
+        ((5, 11, 24), [1, 3, 1], [1, 2, 1]),
+        ((9, 20, 18, 8), [1, 3, 3, 1], [1, 2, 2, 1]),  # shared among threads
+    ],
+)
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_gradients_by_channels_have_the_bits_of_numpy(
+    dtype: Any,
+    size: tuple[int, ...],
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(channel_maxima, "_SHARED_ELEMENTS", 1 << 13)
+    windows = pooling._windows(size, ksize, strides, padding)
+    rng = np.random.default_rng(3)
+    x = rng.integers(-3, 4, size).astype(dtype)  # often equal
+    x[0, ..., 1] = np.nan
+    y = pooling._max_pool(np, x, windows)
+    grad = rng.standard_normal(y.shape).astype(dtype)
+    assert channel_maxima.fits(x, windows)
+    got = np.full_like(x, np.nan)
+    assert channel_maxima.gradient(x, y, grad, windows, got)
+    monkeypatch.setattr(pooling, "has_gradient_loops", lambda *_: False)
+    wanted = pooling._max_pool_gradient(np, x, y, grad, windows)
+    assert got.tobytes() == wanted.tobytes()
+    assert np.count_nonzero(got)
+
+
+@pytest.mark.parametrize("by_loops", [True, False])
+@pytest.mark.parametrize("channels", [3, 16])
+def test_an_infinite_gradient_stays_at_its_maximum(
+    by_loops: bool, channels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in TensorFlow: the other elements of its window get nothing, rather than infinity times zero."""
+    if not by_loops:
+        monkeypatch.setattr(pooling, "has_gradient_loops", lambda *_: False)
+    x = np.zeros((1, 5, 5, channels), np.float32)
+    x[0, 2, 2] = 1
+    windows = pooling._windows(x.shape, [1, 3, 3, 1], [1, 1, 1, 1], "VALID")
+    y = pooling._max_pool(np, x, windows)
+    got = pooling._max_pool_gradient(np, x, y, np.full_like(y, np.inf), windows)
+    wanted = np.where(x == 1, np.float32(np.inf), np.float32(0))
+    np.testing.assert_array_equal(got, wanted)
