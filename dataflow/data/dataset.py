@@ -40,6 +40,17 @@ INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
 
+def _encoded(encode: Callable[[Any], list[Tensor]], values: Any) -> Callable[[], list[Tensor]]:
+    """What gives the tensors that ``values`` travel as: of eager ones they are made where they are used.
+
+    An encoded sparse tensor is no array that another graph could hold.
+    """
+    if default_graph().executes_eagerly:
+        return lambda: encode(values)
+    flat = encode(values)
+    return lambda: flat
+
+
 class Dataset(Structured):
     """A stream of elements. An element is a tensor, or a nesting of tuples and dicts of tensors.
 
@@ -92,9 +103,11 @@ class Dataset(Structured):
         """A dataset of one element."""
         nested = to_tensors(tensors, "component")
         structure = Structure.of(nested)
-        flat = structure.encode(nested)
+        flat = _encoded(structure.encode, nested)
         count_left_out(1)
-        return Dataset(structure, lambda: ops.tensor_dataset_op(flat, output_shapes=structure.dims))
+        return Dataset(
+            structure, lambda: ops.tensor_dataset_op(flat(), output_shapes=structure.dims)
+        )
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
@@ -115,11 +128,11 @@ class Dataset(Structured):
             names = {id(t): repr(key) for key, t in known.items()}
             text = ", ".join(f"{n} rows ({names.get(id(t), t.name)})" for n, t in lengths.items())
             raise ValueError(f"Dimensions of the components are not compatible: {text}")
-        flat = whole.encode_rows(nested)
+        flat = _encoded(whole.encode_rows, nested)
         structure = whole.unbatched()
         count_left_out(1)
         return Dataset(
-            structure, lambda: ops.tensor_slice_dataset_op(flat, output_shapes=structure.dims)
+            structure, lambda: ops.tensor_slice_dataset_op(flat(), output_shapes=structure.dims)
         )
 
     @staticmethod

@@ -12,8 +12,14 @@ from dataflow.ops.array import zeros
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.python import data_nest
+from dataflow.python.test_combinations import combine
 
-__all__ = ["DatasetTestBase"]
+__all__ = ["DatasetTestBase", "default_test_combinations"]
+
+
+def default_test_combinations() -> list[dict[str, Any]]:
+    """Both versions of TensorFlow's interface, each in eager code and in graphs."""
+    return combine(tf_api_version=[1, 2], mode=["eager", "graph"])
 
 
 class DatasetTestBase(test.TestCase):

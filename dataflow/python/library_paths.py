@@ -71,6 +71,7 @@ python.saved_model.main_op_impl : saved_model.main_op
 python.ops.losses.{loss_reduction util} : losses python.keras_names
 python.framework.{auto_control_deps op_def_library registry} : python.framework_parts
 python.framework.subscribe : python.subscriptions
+python.framework.{combinations test_combinations} : python.test_combinations
 python.eager.tape : python.framework_parts
 python.platform.build_info : python.framework_parts
 python.util.{is_in_graph_mode keyword_args} : python.framework_parts

@@ -149,3 +149,17 @@ def test_fed_sparse_tensors_and_text() -> None:
         sess.run(iterator.initializer, {fed: value})
         assert plain(sess.run(element)) == ([[1]], [b"b"], [2])
         assert plain(sess.run(element)) == ([[0]], [b"a"], [2])
+
+
+def test_eager_sparse_tensors_are_elements() -> None:
+    """They are encoded in the iterator's graph: an encoded one is no array that two graphs could hold."""
+    from dataflow.python.eager import context
+
+    with context.eager_mode():
+        table = tf.SparseTensor([[0, 0], [1, 2]], [5, 6], [2, 3])
+        whole = tf.data.Dataset.from_tensors(table)
+        assert [element.values.numpy().tolist() for element in whole] == [[5, 6]]
+        one_by_one = tf.data.Dataset.from_tensor_slices((table, [1, 2]))
+        for dataset in (one_by_one, one_by_one.batch(2).unbatch()):
+            found = [(tf.sparse.to_dense(row).numpy().tolist(), int(n)) for row, n in dataset]
+            assert found == [([5, 0, 0], 1), ([0, 0, 6], 2)]
