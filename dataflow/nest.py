@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.graph.nest import (
-    flatten,
+    flatten as _flatten,
     flatten_up_to as _flatten_up_to,
     is_nested,
     map_structure as _map_structure,
@@ -27,27 +27,116 @@ __all__ = [
 is_sequence = is_nested
 
 
+class _Composite(list[Any]):
+    """The tensors that a sparse or ragged tensor, or slices, are made of: a structure among others."""
+
+    of: Any = None
+
+
+class _Sparse(_Composite):
+    pass
+
+
+class _Ragged(_Composite):
+    pass
+
+
+class _Slices(_Composite):
+    pass
+
+
+def _expanded(structure: Any) -> Any:
+    """``structure`` with its sparse and ragged tensors and slices as lists of their tensors."""
+    from dataflow.ops.indexed_slices import IndexedSlices
+    from dataflow.ops.ragged_tensor import RaggedTensor
+    from dataflow.ops.sparse_tensor import SparseTensor
+
+    def parts(leaf: Any) -> Any:
+        if isinstance(leaf, SparseTensor):
+            found: _Composite = _Sparse([leaf.indices, leaf.values, leaf.dense_shape])
+        elif isinstance(leaf, RaggedTensor):
+            found = _Ragged([leaf.flat_values, *leaf.nested_row_splits])
+        elif isinstance(leaf, IndexedSlices):
+            found = _Slices([leaf.values, leaf.indices])
+            if leaf.dense_shape is not None:
+                found.append(leaf.dense_shape)
+        else:
+            return leaf
+        found.of = leaf
+        return found
+
+    return _map_structure(parts, structure)
+
+
+def _composed(expanded: Any) -> Any:
+    """What `_expanded` took apart, with the tensors that are there now."""
+    if isinstance(expanded, _Composite):
+        if isinstance(expanded, _Ragged):
+            values, *splits = expanded
+            return type(expanded.of).from_nested_row_splits(values, splits)
+        return type(expanded.of)(*expanded)
+    return expanded
+
+
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """The leaves in order; a leaf alone gives a list of one.
+
+    With ``expand_composites`` a sparse tensor gives its indices, values and dense shape, a ragged one its flat
+    values and row splits, `IndexedSlices` values, indices and, where known, the dense shape.
+    """
+    return _flatten(_expanded(structure) if expand_composites else structure)
+
+
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """``flat_sequence`` in the structure of ``structure``.
+    """``flat_sequence`` in the structure of ``structure``; `flatten` tells of ``expand_composites``.
 
     Raises `TypeError` where it is no list or tuple, `ValueError` for another number of leaves.
     """
     if not is_nested(flat_sequence):
         raise TypeError(f"flat_sequence must be a sequence, got {type(flat_sequence).__name__}.")
-    return _pack_like(structure, list(flat_sequence))
+    if not expand_composites:
+        return _pack_like(structure, list(flat_sequence))
+    expanded = _expanded(structure)
+    _pack_like(expanded, list(flat_sequence))  # the right number of them
+    left = iter(flat_sequence)
+
+    def filled(part: Any, whole: Any) -> Any:
+        if not isinstance(part, _Composite):
+            return next(left)
+        new = type(part)(next(left) for _ in part)
+        new.of = whole
+        return _composed(new)
+
+    wholes = _flatten(structure)
+    parts = _flatten_up_to(structure, expanded, False)
+    return _pack_like(structure, [filled(p, w) for p, w in zip(parts, wholes, strict=True)])
 
 
 def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:
-    """``func`` of the leaves of structures that are alike, in that structure."""
-    return _map_structure(func, *structure, check_types=kwargs.get("check_types", True))
+    """``func`` of the leaves of structures that are alike, in that structure.
+
+    ``check_types`` (True): containers are of one type. ``expand_composites`` (False): see `flatten`.
+    """
+    check_types = kwargs.get("check_types", True)
+    if not kwargs.get("expand_composites", False) or not structure:
+        return _map_structure(func, *structure, check_types=check_types)
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, check_types, expand_composites=True)
+    columns = zip(*(flatten(s, expand_composites=True) for s in structure), strict=True)
+    return pack_sequence_as(structure[0], [func(*c) for c in columns], expand_composites=True)
 
 
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Raises `ValueError` (`TypeError` where only types differ) unless both nest alike."""
+    """Raises `ValueError` (`TypeError` where only types differ) unless both nest alike.
+
+    With ``expand_composites`` sparse and ragged tensors and slices are containers of their tensors.
+    """
     from dataflow.graph.nest import assert_same_structure as check
 
+    if expand_composites:
+        nest1, nest2 = _expanded(nest1), _expanded(nest2)
     check(nest1, nest2, check_types)
 
 

@@ -15,6 +15,7 @@ from dataflow.errors import FailedPreconditionError, NotFoundError
 from dataflow.formats.local_paths import local_path
 from dataflow.formats.object_arrays import object_array
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.item_list import is_list
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, parse_number, strings, text_array
 
@@ -59,6 +60,9 @@ class LookupTable:
             if self.key_dtype.kind == "S"
             else (np.reshape(keys, -1).tolist())
         )
+        if self.value_dtype.kind == "x":
+            lists = [values] if is_list(values) else values.reshape(-1).tolist()
+            return dict(zip(key_list, lists, strict=True))
         array = strings(values) if self.value_dtype.kind == "S" else np.asarray(values)
         wanted = np.shape(keys) + self.value_shape
         if array.shape != wanted:
@@ -69,6 +73,11 @@ class LookupTable:
 
     def array(self, values: Iterable[Any], count: int, shape: Any) -> Any:
         """``count`` values as an array of ``shape`` + a value's."""
+        if self.value_dtype.kind == "x":
+            lists = np.empty(count, object)
+            for i, value in enumerate(values):
+                lists[i] = value
+            return lists.reshape(shape) if shape else lists[0]
         whole = (*shape, *self.value_shape)
         if self.value_shape or self.value_dtype.kind == "S":
             rows = list(values)

@@ -433,14 +433,14 @@ def snake_case(name: str) -> str:
     return "private" + text if text[0] == "_" else text
 
 
-def smart_cond(predicate: Any, true_fn: Any, false_fn: Any) -> Any:
+def smart_cond(predicate: Any, true_fn: Any, false_fn: Any, name: str | None = None) -> Any:
     """`tf.cond`, decided at once where ``predicate`` is known before the graph runs."""
     if not isinstance(predicate, (Tensor, Variable)):
         return true_fn() if predicate else false_fn()
     value = static_value(predicate) if isinstance(predicate, Tensor) else None
     if value is not None:
         return true_fn() if bool(value) else false_fn()
-    return cond(predicate, true_fn, false_fn)
+    return cond(predicate, true_fn, false_fn, name=name)
 
 
 def layer_function(layer_class: type[Layer], name: str, reuse: bool = True) -> Callable[..., Any]:

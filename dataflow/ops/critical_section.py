@@ -167,8 +167,9 @@ class CriticalSection:
         used = dict.fromkeys(
             op
             for m in made
+            if m.op_def.control_flow != "enter"  # what a loop takes in is there when it begins
             for op in (*(t.op for t in m.inputs), *m.control_inputs)
-            if op not in own
+            if op not in own and op.op_def.control_flow != "enter"
         )
         if used:  # in a group, which has the control flow context of the lock
             lock.add_control_edge(group(*used))

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
+
+
+class TrackableReference(NamedTuple):
+    """A part of an object that is saved: its name there, and the part."""
+
+    name: str
+    ref: Any
+
+
+#: The attribute with the parts that were named.
+_NAMED = "_named_checkpoint_parts"
 
 
 class AutoTrackable:
@@ -19,7 +30,36 @@ class AutoTrackable:
 
     def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
         """(name, part) of what a checkpoint saves of this object."""
-        return parts_in_attributes(self)
+        named = self.__dict__.get(_NAMED, {})
+        found = parts_in_attributes(self)
+        return [*named.items(), *(p for p in found if p[0] != _NAMED)] if named else found
+
+    @property
+    def _unconditional_dependency_names(self) -> dict[str, Any]:
+        """The parts that were named with `_track_trackable`: classes of libraries read it and add to it."""
+        return self.__dict__.setdefault(_NAMED, {})  # type: ignore[no-any-return]
+
+    @property
+    def _unconditional_checkpoint_dependencies(self) -> list[Any]:
+        return [TrackableReference(*part) for part in self._unconditional_dependency_names.items()]
+
+    def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
+        """Has checkpoints save ``trackable``, which is returned, under ``name``.
+
+        Raises `ValueError` where another part has the name, unless ``overwrite``.
+        """
+        named = self._unconditional_dependency_names
+        if named.get(name, trackable) is not trackable and not overwrite:
+            raise ValueError(
+                f"Called Trackable._track_trackable() with name={name!r}, but another part of this "
+                f"{type(self).__name__} has that name. Give it another name, or overwrite=True."
+            )
+        named[name] = trackable
+        return trackable
+
+    def _lookup_dependency(self, name: str) -> Any:
+        """The part of this name, or None; a subclass may make one that only the checkpoint has."""
+        return dict(self.checkpoint_parts()).get(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """As ever; ``self.x = self.x`` is passed over, also where x is a property, as in TensorFlow."""
@@ -99,3 +139,13 @@ def parts_of(value: Any) -> list[tuple[str, Any]]:
     else:
         found = value.checkpoint_parts()
     return list(dict(found).items())
+
+
+def part_to_restore(value: Any, name: str, parts: dict[str, Any]) -> Any:
+    """The part that gets what a checkpoint has under ``name``: one of ``parts``, or None.
+
+    Classes of libraries define ``_lookup_dependency(name)`` to make parts that only the checkpoint has.
+    """
+    if name in parts or not hasattr(value, "_lookup_dependency"):
+        return parts.get(name)
+    return value._lookup_dependency(name)

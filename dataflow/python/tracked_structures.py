@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from dataflow.ops.trackable import AutoTrackable
+from dataflow.ops.trackable import AutoTrackable, TrackableReference as TrackableReference
 
 __all__ = [
     "AutoTrackable",
@@ -19,13 +19,6 @@ __all__ = [
 
 Trackable = AutoTrackable
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-
-
-class TrackableReference(NamedTuple):
-    """A part of an object that is saved: its name there, and the part."""
-
-    name: str
-    ref: Any
 
 
 class NoDependency:

@@ -166,6 +166,8 @@ def bias_after_reshape(t: Tensor) -> Tensor | None:
         return None
     if bias.dims[0] is None or not bias.dims[0] == x.dims[-1] == t.dims[-1]:
         return None
+    if add.type == "BiasAdd" and len(t.dims) < 2:
+        return None  # it adds to rows: reshape([[y]] + b, [-1]) stays
     moved = get_op("Reshape")(x, t.op.inputs[1])
     return get_op(add.type)(moved, bias)  # type: ignore[no-any-return]
 

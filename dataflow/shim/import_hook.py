@@ -132,6 +132,10 @@ class Finder(MetaPathFinder):
         root, _, rest = fullname.partition(".")
         if root not in _TARGETS:
             return None
+        if root == "tensorflow_probability":
+            rest = rest.removeprefix("python").lstrip(
+                "."
+            )  # `tensorflow_probability.python.bijectors.tanh`
         home = _TARGETS[root] + (f".{rest}" if rest else "")
         if fullname.startswith(_MAKERS_OF_LAYERS):
             importlib.import_module("dataflow.keras.backend").number_names_from_one()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dataflow.errors import NotFoundError
 from dataflow.formats.bundle_writer import write_bundle
 from dataflow.formats.checkpoint_reader import CheckpointReader
@@ -114,10 +116,11 @@ def write_objects(root: Any, file_prefix: Any, session: Any = None) -> str:
     else:
         values = session_or_default(session).run(list(by_key.values()))
         arrays = dict(zip(by_key, values, strict=True))
-    for key, state in states_of(root).items():
-        text = state.serialize()
-        arrays[key] = text.encode() if isinstance(text, str) else text
-    arrays[OBJECT_GRAPH_KEY] = graph.SerializeToString()
+    texts = {key: state.serialize() for key, state in states_of(root).items()}
+    texts[OBJECT_GRAPH_KEY] = graph.SerializeToString()
+    for key, text in texts.items():
+        # As an object: NumPy's own bytes lose zeros at their end.
+        arrays[key] = np.array(text.encode() if isinstance(text, str) else text, object)
     prefix = os.fsdecode(file_prefix)
     folder = os.path.dirname(local_path(prefix))
     if folder:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dataflow.formats.checkpoint_reader import CheckpointReader
 from dataflow.graph.default_stacks import default_graph, default_session
 from dataflow.ops.sources import constant
-from dataflow.ops.trackable import parts_of
+from dataflow.ops.trackable import part_to_restore, parts_of
 from dataflow.ops.variables import Variable
 from dataflow.providers import provided
 from dataflow.train.object_graph import PYTHON_STATE, VARIABLE_VALUE, all_slots, objects_of
@@ -197,7 +197,7 @@ class CheckpointLoadStatus(LoadStatus):
             number = waiting.pop(0)
             parts = dict(parts_of(found[number]))
             for child in nodes[number].children:
-                part = parts.get(child.local_name)
+                part = part_to_restore(found[number], child.local_name, parts)
                 if part is not None and child.node_id not in found:
                     found[child.node_id] = part
                     waiting.append(child.node_id)

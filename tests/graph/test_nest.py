@@ -86,3 +86,32 @@ def test_what_is_packed_is_a_sequence() -> None:
         tf.nest.pack_sequence_as([4, 5], "xy")
     with pytest.raises(ValueError, match="Structure is a scalar"):
         tf.nest.pack_sequence_as(4, [4, 5])
+
+
+def test_sparse_and_ragged_tensors_and_slices_as_containers_of_their_tensors() -> None:
+    sparse = tf.SparseTensor([[0, 1]], [5.0], [2, 3])
+    ragged = tf.ragged.constant([[[1, 2], [3]], [[4]]])
+    slices = tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([0]), tf.constant([3, 1]))
+    bare = tf.IndexedSlices(slices.values, slices.indices)
+    structure = {"d": [bare, None], "c": slices, "b": ragged, "a": sparse}
+    flat = tf.nest.flatten(structure, expand_composites=True)
+    assert tf.nest.flatten(structure) == [sparse, ragged, slices, bare, None]
+    assert flat[:3] == [sparse.indices, sparse.values, sparse.dense_shape]
+    assert flat[3:6] == [ragged.flat_values, *ragged.nested_row_splits]
+    assert flat[6:9] == [slices.values, slices.indices, slices.dense_shape]
+    assert flat[9:] == [bare.values, bare.indices, None]
+
+    def add_one(leaf: Any) -> Any:
+        return leaf if leaf is None or leaf.dtype.is_integer else leaf + 1
+
+    more = tf.nest.map_structure(add_one, structure, expand_composites=True)
+    assert [type(more[k]) for k in "abc"] == [tf.SparseTensor, tf.RaggedTensor, tf.IndexedSlices]
+    with tf.Session() as session:
+        assert session.run([more["a"].values, more["c"].values]) == [[6.0], [[2.0]]]
+        assert session.run(more["b"]).to_list() == [[[1, 2], [3]], [[4]]]
+    with pytest.raises(ValueError, match="nested structure"):
+        tf.nest.assert_same_structure(sparse, sparse.values, expand_composites=True)
+    with pytest.raises(TypeError, match="types of their containers"):
+        tf.nest.assert_same_structure(sparse, ragged, expand_composites=True)
+    with pytest.raises(ValueError, match="3 elements"):
+        tf.nest.pack_sequence_as(sparse, [1, 2], expand_composites=True)

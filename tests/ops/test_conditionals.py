@@ -52,3 +52,13 @@ def test_a_branch_that_never_runs_may_not_fit() -> None:
         )
     with pytest.raises(ValueError, match="not a multiple of 400"):
         tf.cond(tf.constant(True), lambda: masks, lambda: tf.reshape(masks, [-1, 20, 20]))
+
+
+def test_a_smart_condition_has_its_name() -> None:
+    from dataflow.python.layers import utils
+
+    with tf.Graph().as_default():
+        fed = tf.placeholder(tf.bool, [])
+        value = utils.smart_cond(fed, lambda: tf.constant(1), lambda: tf.constant(2), name="chosen")
+        assert value.op.name == "chosen/Merge"
+        assert utils.smart_cond(True, lambda: 1, lambda: 2, name="chosen") == 1

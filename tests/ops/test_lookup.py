@@ -181,3 +181,30 @@ def test_only_files_that_are_constants_are_assets(tmp_path: Path) -> None:
             assert sess.run(table.lookup(tf.constant(["b", "c"]))).tolist() == [1, 2]
         tf.contrib.lookup.index_table_from_file(str(tmp_path / "words"))
         assert len(tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS)) == 1
+
+
+def test_tables_of_lists_of_tensors() -> None:
+    """A replay buffer's episodes: a list of steps under each key."""
+    from dataflow.python.ops import list_ops
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = tf.lookup.experimental.DenseHashTable(
+            tf.int64,
+            tf.variant,
+            default_value=list_ops.empty_tensor_list([1], tf.float32),
+            empty_key=-1,
+            deleted_key=-2,
+        )
+        key, keys = tf.placeholder(tf.int64, []), tf.constant([5, 7], tf.int64)
+        steps = list_ops.tensor_list_from_tensor([[1.0], [2.0]], [1])
+        longer = list_ops.tensor_list_concat_lists(table.lookup(key), steps, tf.float32)
+        append = table.insert(key, longer)
+        step = list_ops.tensor_list_push_back_batch(table.lookup(keys), [[8.0], [9.0]])
+        append_to_both = table.insert(keys, step)
+        episode = list_ops.tensor_list_stack(table.lookup(key), tf.float32)
+        for run in (append, append, append_to_both):
+            session.run(run, {key: 5})
+        assert session.run(episode, {key: 5}).ravel().tolist() == [1.0, 2.0, 1.0, 2.0, 8.0]
+        assert session.run(episode, {key: 7}).tolist() == [[9.0]]
+        assert session.run(episode, {key: 8}).shape == (0, 1)
+        assert session.run(table.size()) == 2

@@ -363,3 +363,20 @@ def test_components_are_named_in_their_order() -> None:
         session.run(stage)
         with pytest.raises(tf.errors.InvalidArgumentError, match="not strictly ordered"):
             session.run(peek)
+
+
+def test_sections_in_a_loop_of_a_function() -> None:
+    """What the section changes comes into the loop from outside, and functions put effects in order."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=0, use_resource=True)
+        section = tf.CriticalSection()
+
+        @tf.function
+        def count() -> Any:
+            for _ in tf.range(3):
+                section.execute(lambda: v.assign_add(2).value())
+            return v.value()
+
+        total = count()
+        session.run(v.initializer)
+        assert [session.run(total) for _ in range(2)] == [6, 12]

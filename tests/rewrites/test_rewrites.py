@@ -195,6 +195,22 @@ def test_a_bias_that_a_reshape_divides_or_others_use_stays(shape: list[int], use
     assert "bias_after_reshape" not in [h.rule for h in plan.journal]
 
 
+def test_a_bias_stays_before_a_reshape_to_one_axis() -> None:
+    """BiasAdd adds to rows: a policy with one output flattens what it adds to."""
+    x, w = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [3, 1])
+    b = tf.placeholder(tf.float32, [1])
+    y = tf.tanh(tf.reshape(tf.nn.bias_add(tf.matmul(x, w), b), [1]))
+    feeds = {
+        x: np.ones((1, 3), np.float32),
+        w: np.ones((3, 1), np.float32),
+        b: np.ones(1, np.float32),
+    }
+    with tf.Session() as s:
+        plan = rewritten(s, y, [x, w, b])
+        assert plan.run(list(feeds.values())) == s.run(y, feeds)
+    assert "bias_after_reshape" not in [h.rule for h in plan.journal]
+
+
 def test_common_subexpressions() -> None:
     x = tf.placeholder(tf.float32, [2, 2])
     plan = check(tf.tanh(x) + tf.tanh(x), {x: X}, "common_subexpression")

@@ -202,3 +202,32 @@ def test_absent_names_say_what_is_here() -> None:
         _ = tfp.nothing
     assert "LogNormal" in dir(tfd)
     assert {"Expm1", "Chain"} <= set(dir(tfb))
+
+
+PROGRAM_OF_PATHS = """
+import tensorflow as tf
+import tensorflow_probability.python.bijectors as tfb
+from tensorflow_probability.python import distributions as tfd
+from tensorflow_probability.python.bijectors import bijector
+from tensorflow_probability.python.distributions import kullback_leibler, onehot_categorical
+import tensorflow_probability.python.distributions.normal as normal
+print(issubclass(tfb.Tanh, bijector.Bijector), normal.Normal is tfd.Normal)
+print(onehot_categorical.OneHotCategorical.__name__, kullback_leibler.RegisterKL.__name__)
+for name in ("distributions.nomral", "mcmc.hmc", "distributions.Normal"):
+    try:
+        __import__("tensorflow_probability.python." + name)
+    except ImportError as error:
+        print("absent:", name)
+"""
+
+
+def test_a_program_takes_classes_from_the_files_of_tensorflow_probability(tmp_path: Path) -> None:
+    write(tmp_path, paths=PROGRAM_OF_PATHS)
+    done = run(tmp_path, "run", "paths.py")
+    assert done.stdout.splitlines() == [
+        "True True",
+        "OneHotCategorical RegisterKL",
+        "absent: distributions.nomral",
+        "absent: mcmc.hmc",
+        "absent: distributions.Normal",
+    ], done.stderr

@@ -219,3 +219,57 @@ def test_state_of_python_needs_both_methods() -> None:
         state.serialize()
     with pytest.raises(NotImplementedError, match="deserialize"):
         state.deserialize(b"")
+
+
+class _Bytes(tf.train.experimental.PythonState):
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    def serialize(self) -> bytes:
+        return self.text
+
+    def deserialize(self, string_value: bytes) -> None:
+        self.text = string_value
+
+
+def test_zeros_at_the_end_of_a_state_of_python_come_back(tmp_path: Path) -> None:
+    state = _Bytes(b"a\0b\0\0")
+    with tf.Graph().as_default(), tf.Session().as_default() as session:
+        checkpoint = tf.train.Checkpoint(state=state)
+        checkpoint.save_counter.initializer.run()
+        path = checkpoint.save(tmp_path / "m", session=session)
+        state.text = b""
+        checkpoint.restore(path)
+    assert state.text == b"a\0b\0\0"
+
+
+def test_a_class_of_a_library_names_its_parts_and_makes_those_of_a_checkpoint(
+    tmp_path: Path,
+) -> None:
+    from dataflow.python.training.tracking import base
+
+    class Bag(base.Trackable):
+        def put(self, name: str, text: bytes) -> None:
+            self._track_trackable(_Bytes(text), name=name, overwrite=True)
+
+        def get(self, name: str) -> bytes:
+            return self._unconditional_dependency_names[name].text
+
+        def _lookup_dependency(self, name: str) -> Any:
+            found = super()._lookup_dependency(name)
+            return self._track_trackable(_Bytes(b""), name) if found is None else found
+
+    bag = Bag()
+    bag.put("x", b"old")
+    bag.put("x", b"1")
+    bag.put("y", b"2")
+    assert [part.name for part in bag._unconditional_checkpoint_dependencies] == ["x", "y"]
+    with pytest.raises(ValueError, match="another part of this Bag has that name"):
+        bag._track_trackable(_Bytes(b""), "x")
+    with tf.Graph().as_default(), tf.Session().as_default() as session:
+        checkpoint = tf.train.Checkpoint(bag=bag)
+        checkpoint.save_counter.initializer.run()
+        path = checkpoint.save(tmp_path / "m", session=session)
+        other = Bag()
+        tf.train.Checkpoint(bag=other).restore(path).assert_consumed()
+    assert [other.get("x"), other.get("y")] == [b"1", b"2"]

@@ -25,7 +25,7 @@ def smart_cond(
     """
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError("smart_cond: `true_fn` and `false_fn` must be callable.")
-    return _smart_cond(pred, true_fn, false_fn)
+    return _smart_cond(pred, true_fn, false_fn, name)
 
 
 def smart_constant_value(pred: Any) -> bool | None:
