@@ -227,7 +227,7 @@ class Layer(LayerTree, base.Layer):
         if K.has_inputs(graph) and not K.is_in_call(graph):
             from dataflow.keras.op_layers import complete_history
 
-            complete_history(flat)
+            complete_history([*flat, *nest.flatten([args, kwargs])])
         self._drop_training(kwargs)
         given = {**by_name(self.call, args), **kwargs}
         given_masks = [mask_of(t) for t in flat]

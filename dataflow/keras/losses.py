@@ -105,10 +105,14 @@ def _logits(output: Any, op_type: str) -> Any:
 
 
 def cross_entropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
-    """Cross-entropy of distributions; where ``output`` is a softmax, its logits are used."""
+    """Cross-entropy of distributions; where ``output`` is a softmax, its logits are used.
+
+    Not so in the package keras, where targets need not sum to 1: a row of 0 has no gradient, and one of an
+    action's advantage that of a policy.
+    """
     target, output = _same(target, output)
     logits = output if from_logits else None
-    if logits is None and axis == -1:
+    if logits is None and axis == -1 and not K.is_package_keras():
         logits = _logits(output, "Softmax")
         if logits is not None and logits.shape.ndims != output.shape.ndims:
             logits = None

@@ -291,6 +291,11 @@ class Model(Training, Layer):
     def _is_network(self) -> bool:
         return bool(self._network_nodes)
 
+    @property
+    def _is_graph_network(self) -> bool:
+        """TensorFlow's name, which libraries read: whether inputs and outputs made the model, not data."""
+        return self._is_network()
+
     # ---- weights --------------------------------------------------------------------------
 
     @property  # type: ignore[misc]  # of a layer they can be set; as in Keras not of a model

@@ -22,13 +22,17 @@ class Sequential(Model):
 
     def __init__(self, layers: Any = None, name: str | None = None) -> None:
         super().__init__(name=name)
+        self._is_from_data = False
+        if layers is not None and not isinstance(layers, (list, tuple)):
+            layers = [layers]
         for layer in layers or []:
             self.add(layer)
 
     def add(self, layer: Any) -> None:
         """Puts a layer (or a model) at the end.
 
-        Raises `TypeError` for anything else, `ValueError` when its input does not fit.
+        Raises `TypeError` for anything else and for one of several outputs (`ValueError` where it is the first),
+        `ValueError` when its input does not fit.
         """
         if isinstance(layer, Tensor) and isinstance((tag_of(layer, "history") or [None])[0], Layer):
             layer = tag_of(layer, "history")[0]
@@ -75,7 +79,8 @@ class Sequential(Model):
         with self._graph.as_default():
             outputs = layer(self._outputs_structure)
         if isinstance(outputs, (list, tuple)):
-            raise ValueError(
+            refusal = TypeError if self._network_nodes else ValueError
+            raise refusal(
                 "All layers in a Sequential model should have a single output tensor. For "
                 "multi-output layers, use the functional API."
             )
@@ -94,11 +99,16 @@ class Sequential(Model):
         if self._network_nodes:
             node = self._network_nodes.pop()
             self._outputs_structure = node.inputs
+        if not self.layers:  # begin anew, with another input if need be
+            self._layers.clear()
+            self._inputs_structure = self._outputs_structure = None
+            self.built = self._is_from_data = False
 
     def _build_from_inputs(self, inputs: Any) -> None:
         if isinstance(inputs, (list, tuple)):
             raise ValueError(f"A Sequential model has one input, got {len(inputs)}.")
         pending = list(self._layers)
+        self._is_from_data = True
         self._start(inputs)
         for layer in pending:
             self._connect(layer)
@@ -113,6 +123,10 @@ class Sequential(Model):
             with (here if type(here) is Graph else self._graph).as_default():
                 self._build_from_inputs(Input(batch_shape=sizes))
         self.built = True
+
+    @property
+    def _is_graph_network(self) -> bool:
+        return super()._is_graph_network and not self._is_from_data
 
     def _make_sure_of_weights(self, inputs: Any) -> None:
         """With eager execution the first call makes the weights, in the order in which layers draw."""

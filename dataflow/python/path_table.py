@@ -397,6 +397,7 @@ KERAS = {
     "keras.backend.tensorflow_backend": "keras.backend python.keras_package",
     "keras.callbacks.callbacks": "keras.callbacks",
     "keras.engine.input_layer": "keras.layers",
+    "keras.saving": "keras.saving keras.models",
     "keras.engine.saving": "keras.saving python.keras_package",
     "keras.objectives": "keras.losses",
     "keras.initializations": "keras.initializers",

@@ -377,3 +377,29 @@ def test_lines_of_a_summary_are_padded_as_keras_pads_them(
     lines = capsys.readouterr().out.split("\n")
     assert lines[2] == "Layer (type)                 Output Shape              Param #   "
     assert len(lines[4]) == 65
+
+
+def test_sequential_begins_anew_and_says_whether_data_made_it():
+    model = keras.Sequential(layers.Dense(2, input_shape=(3,)))
+    assert model._is_graph_network and model.output_shape == (None, 2)
+    model.pop()
+    assert not (model.layers or model.inputs or model.outputs or model.built)
+    with pytest.raises(TypeError, match="no layers"):
+        model.pop()
+    model.add(layers.Dense(1, input_shape=(4,)))
+    assert model.predict(np.ones((2, 4))).shape == (2, 1)
+    waiting = keras.Sequential([layers.Dense(2)])
+    assert not waiting._is_graph_network
+    waiting.predict(np.ones((2, 4)))
+    assert not waiting._is_graph_network
+
+
+def test_sequential_takes_no_layer_of_several_outputs():
+    class Twice(layers.Layer):
+        def call(self, inputs):
+            return [inputs, 2 * inputs]
+
+    with pytest.raises(ValueError, match="single output tensor"):
+        keras.Sequential([Twice(input_shape=(3,))])
+    with pytest.raises(TypeError, match="single output tensor"):
+        keras.Sequential([layers.Dense(3, input_shape=(3,)), Twice()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,3 +82,31 @@ def test_loops_between_layers_are_refused() -> None:
     y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0), [0, x])[1]
     with pytest.raises(ValueError, match="Wrap the operation"):
         keras.Model(x, y)
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_operations_among_the_further_arguments_of_a_layer(by_name: bool) -> None:
+    class Sum(keras.layers.Layer):
+        def call(self, x: Any, y: Any) -> Any:
+            return x + y
+
+    inputs = keras.Input(shape=(3,))
+    doubled = inputs * 2
+    model = keras.Model(inputs, Sum()(inputs, y=doubled) if by_name else Sum()(inputs, doubled))
+    x = np.ones((2, 3))
+    assert model.predict(x).tolist() == np.full((2, 3), 3.0).tolist()
+    again = keras.Model.from_config(model.get_config(), {"Sum": Sum})
+    assert again.predict(x).tolist() == np.full((2, 3), 3.0).tolist()
+    other = model(keras.backend.constant([[5.0, 6, 7]]))
+    assert keras.backend.get_value(other).tolist() == [[15, 18, 21]]
+
+
+def test_states_computed_from_another_input() -> None:
+    x, z = keras.Input((4, 3)), keras.Input((5,))
+    layer = keras.layers.GRU(5)
+    model = keras.Model([x, z], layer(x, initial_state=tf.tanh(z)))
+    given = keras.Input((5,))
+    plain = keras.Model([x, given], layer(x, initial_state=given))
+    sequence, states = np.random.rand(2, 4, 3), np.random.rand(2, 5)
+    found = model.predict([sequence, states])
+    np.testing.assert_allclose(found, plain.predict([sequence, np.tanh(states)]), atol=1e-6)

@@ -269,3 +269,27 @@ result = K.get_value(x).tolist()
 """
     )
     assert np.allclose(found, [5.0, 6.0], rtol=1e-5)
+
+
+def test_targets_that_sum_to_something_else_than_1_train_as_the_packages_formula_says() -> None:
+    """Rows of 0 (padded sequences) change no weights; advantages (policy gradients) weigh the row's gradient."""
+    found = result_of(
+        _BEGIN
+        + """
+x = np.array([[1.0, -2.0, 0.5]])
+result = []
+for target in ([0.0, 0, 0], [0, 2.5, 0], [0, 1, 0]):
+    scale = Dense(3, use_bias=False, kernel_initializer="identity", input_shape=(3,))
+    model = Sequential([scale, layers.Activation("softmax")])
+    model.compile(keras.optimizers.SGD(1.0), "categorical_crossentropy")
+    loss = model.train_on_batch(x, np.array([target]))
+    result.append([float(loss), (np.eye(3) - model.get_weights()[0]).tolist()])
+"""
+    )
+    x = np.array([1.0, -2.0, 0.5])
+    p = np.exp(x) / np.exp(x).sum()
+    for (loss, gradient), target in zip(
+        found, np.array([[0, 0, 0], [0, 2.5, 0], [0, 1, 0]]), strict=True
+    ):
+        assert np.allclose(loss, -(target * np.log(p)).sum(), atol=1e-5)
+        assert np.allclose(gradient, np.outer(x, p * target.sum() - target), atol=1e-5)

@@ -31,7 +31,12 @@ def are_aside(inputs: Any, states: Sequence[Any]) -> bool:
     """
     if not states or tag_of(inputs, "history") is None:
         return False
-    return all(tag_of(state, "history") is None for state in nest.flatten(states))
+    flat = nest.flatten(states)
+    if not K.is_in_call(inputs.graph):
+        from dataflow.keras.op_layers import complete_history
+
+        complete_history(flat)
+    return all(tag_of(state, "history") is None for state in flat)
 
 
 class LastingStates(Layer):
