@@ -23,7 +23,15 @@ import subprocess
 import sys
 import time
 
-from tests.benchmarks import conv_networks, eager_code, models, pauses, pipelines, single_ops
+from tests.benchmarks import (
+    conv_networks,
+    eager_code,
+    learner_networks,
+    models,
+    pauses,
+    pipelines,
+    single_ops,
+)
 from tests.benchmarks.workloads import GOALS, WORKLOADS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -33,6 +41,7 @@ TORCH = ("cnn", "text_cnn")
 FAMILIES = (
     (models.MODELS, models.GOAL),
     (conv_networks.CONV_NETWORKS, conv_networks.GOAL),
+    (learner_networks.LEARNER_NETWORKS, learner_networks.GOAL),
     (pipelines.PIPELINES, pipelines.GOAL),
     (single_ops.SINGLE_OPS, single_ops.GOAL),
     (eager_code.EAGER_CODE, eager_code.GOAL),

@@ -53,12 +53,13 @@ def main() -> None:
     else:
         from conv_networks import CONV_NETWORKS  # type: ignore[import-not-found]
         from eager_code import EAGER_CODE  # type: ignore[import-not-found]
+        from learner_networks import LEARNER_NETWORKS  # type: ignore[import-not-found]
         from models import MODELS  # type: ignore[import-not-found]
         from pipelines import PIPELINES  # type: ignore[import-not-found]
         from single_ops import SINGLE_OPS  # type: ignore[import-not-found]
         from workloads import WORKLOADS  # type: ignore[import-not-found]
 
-        families = (MODELS, CONV_NETWORKS, PIPELINES, SINGLE_OPS, EAGER_CODE)
+        families = (MODELS, CONV_NETWORKS, LEARNER_NETWORKS, PIPELINES, SINGLE_OPS, EAGER_CODE)
         for family in families:
             WORKLOADS = {**WORKLOADS, **family}
     step = WORKLOADS[name](module)
