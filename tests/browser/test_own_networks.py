@@ -91,6 +91,35 @@ def test_rows_are_set_anew_for_another_width(bare: BarePage) -> None:
     assert bare.page.evaluate(ROWS) == narrow
 
 
+def deep_q_network() -> None:
+    """Two networks of one form, the loss between them, and a copy of the weights: five inputs."""
+    state, following = (
+        tf.placeholder(tf.float32, [None, 8], name=n) for n in ("state", "next_state")
+    )
+    action = tf.placeholder(tf.int32, [None], name="action")
+    reward, done = (tf.placeholder(tf.float32, [None], name=name) for name in ("reward", "done"))
+    values = []
+    for inputs, name in ((state, "online"), (following, "target")):
+        with tf.variable_scope(name):
+            hidden = tf.layers.dense(tf.layers.dense(inputs, 64, tf.nn.relu), 64, tf.nn.relu)
+            values.append(tf.layers.dense(hidden, 4))
+    best = tf.reduce_max(values[1], axis=1)
+    goal = tf.stop_gradient(reward + 0.99 * (1 - done) * best)
+    chosen = tf.reduce_sum(values[0] * tf.one_hot(action, 4), axis=1)
+    loss = tf.losses.huber_loss(goal, chosen)
+    online, target = (tf.trainable_variables(name) for name in ("online", "target"))
+    tf.train.AdamOptimizer(1e-3).minimize(loss, var_list=online)
+    tf.group(*[to.assign(value) for value, to in zip(online, target, strict=True)])
+
+
+def test_a_network_of_many_inputs_is_not_cut_at_the_side_of_a_projector(bare: BarePage) -> None:
+    bare.page.set_viewport_size({"width": 680, "height": 480})
+    found = show(bare, deep_q_network)
+    assert {"state", "next_state", "action", "reward", "done"} <= set(found["names"])
+    assert not {"df-more-left", "df-more-right"} & set(found["more"])
+    assert found["smallest"] >= 11
+
+
 def test_a_pane_that_is_a_little_too_low_is_as_high_as_the_drawing(bare: BarePage) -> None:
     def ladder(num_steps: int) -> Callable[[], None]:
         def build() -> None:

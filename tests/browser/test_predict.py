@@ -94,6 +94,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, answered: bool
         ".df-pane[data-attempt]"
     ).first.wait_for()  # one of them has a graph, the first
     assert bare.page.locator(".df-predict").count() == len(FORMS)
+    assert bare.page.get_by_role("toolbar").count() == 0, "nothing but a title stands there"
     if not answered:
         bare.page.locator(".df-node").last.click()
     at_rest(bare.page)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GraphModel, foldBlocks, visibleGraph } from "../../widgets/dataflow_widgets/shared/graph.js";
-import { LEGIBLE, betterDirection, chooseOpen, estimate } from "../../widgets/dataflow_widgets/shared/legible.js";
+import { LEGIBLE, bestDrawn, betterDirection, chooseOpen, estimate } from "../../widgets/dataflow_widgets/shared/legible.js";
 import { components, inRows } from "../../widgets/dataflow_widgets/shared/packing.js";
 import { chain, layers, lesson, node } from "./graphs.mjs";
 
@@ -20,6 +20,26 @@ const PANE = { width: 1200, height: 440 };
 test("a small graph is open, however small the pane is", () => {
   const { model, open } = choose(lesson(), { width: 300, height: 100 });
   assert.deepEqual(open, new Set(model.allScopes()));
+});
+
+test("what was drawn decides between directions, and a drawing that is too wide loses", async () => {
+  const room = { width: 641, height: 306 };
+  const sizes = { right: { width: 952, height: 410 }, down: { width: 620, height: 520 }, rows: { width: 952, height: 410 } };
+  const asked = [];
+  const draw = async (direction) => {
+    asked.push(direction);
+    return sizes[direction];
+  };
+  const best = await bestDrawn(sizes.right, "right", ["down", "right", "rows"], room, draw);
+  assert.equal(best.direction, "down");
+  assert.equal(best.result, sizes.down);
+  assert.deepEqual(asked, ["down", "rows"]);
+  const kept = await bestDrawn(sizes.down, "down", ["down", "right"], room, draw);
+  assert.equal(kept.direction, "down", "one that shows less does not replace it");
+  const alike = { width: 640, height: 500 };
+  assert.equal((await bestDrawn(sizes.down, "down", ["down", "right"], room, async () => alike)).direction, "down", "nor one that shows hardly more");
+  const fits = { width: 600, height: 300 };
+  assert.equal((await bestDrawn(fits, "right", ["down"], room, () => assert.fail("drawn for nothing"))).result, fits);
 });
 
 test("what is opened fits", () => {

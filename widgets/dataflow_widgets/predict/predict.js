@@ -14,6 +14,9 @@ function render({ model, el }) {
   const store = storeOf(model);
   const question = model.get("question");
   const frame = shell("predict", `question: ${question.text}`, model.get("title"));
+  // Nothing but the title stands in it: no toolbar for whoever listens, and the question is not said twice.
+  frame.toolbar.removeAttribute("role");
+  frame.toolbar.removeAttribute("aria-label");
   frame.body.style.setProperty("--df-height", `${model.get("height")}px`);
 
   // The picture that the notebook keeps, written when things have been quiet for a moment

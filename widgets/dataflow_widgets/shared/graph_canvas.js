@@ -6,7 +6,7 @@ import { copyShared, oneForAllSteps, wholeOf } from "./copies.js";
 import { draw, mark, spoken, stateOf } from "./draw.js";
 import { FULL_LIMIT, LAYERS, foldBlocks, foldSeries, isTangle, visibleGraph } from "./graph.js";
 import { layout } from "./layout.js";
-import { LEGIBLE, betterDirection, chooseOpen } from "./legible.js";
+import { LEGIBLE, bestDrawn, betterDirection, chooseOpen } from "./legible.js";
 import { Minimap } from "./minimap.js";
 import { pieces } from "./rows.js";
 import { addVolumes, holdsLayers, wrapsLayers } from "./volumes.js";
@@ -17,6 +17,8 @@ const DOUBLE_CLICK_MS = 350;
 const RESIZED = 0.15; // of the width
 const RESIZED_MS = 250;
 const MOST_IN_ROWS = 400; // nodes that are read as rows of text are, rather than as a tangle of folded ones
+const DIRECTIONS = ["down", "right", "rows"];
+const MOST_REDRAWN = 60; // of more items no drawing is made only to see whether it shows more
 const STRETCHED = 1.3; // a pane gets so much higher, where that shows all
 const STILL_LIMIT = 300; // above this many nodes, no transitions
 
@@ -184,7 +186,7 @@ export class GraphPane {
   /** The direction for what somebody has opened or closed: another than before only where that shows much more. */
   turn(visible) {
     if (this.direction !== "auto" || !this.chosen || visible.items.length > FULL_LIMIT) return;
-    this.chosen.direction = betterDirection(visible, this.model, this.room, ["down", "right", "rows"], this.chosen.direction);
+    this.chosen.direction = betterDirection(visible, this.model, this.room, DIRECTIONS, this.chosen.direction);
   }
 
   get shownDirection() {
@@ -193,7 +195,7 @@ export class GraphPane {
 
   choose() {
     const mayOpen = this.volumes ? (path) => holdsLayers(this.model, path) : this.options.mayOpen;
-    const directions = this.direction === "auto" ? ["down", "right", "rows"] : [this.direction];
+    const directions = this.direction === "auto" ? DIRECTIONS : [this.direction];
     const mustOpen = this.volumes ? (path) => mayOpen(path) && wrapsLayers(this.model, path) : undefined;
     this.chosen = chooseOpen(this.model, { see: (open) => this.see(open), room: this.room, directions, mayOpen, mustOpen });
     this.open = this.chosen.open;
@@ -220,13 +222,19 @@ export class GraphPane {
           return;
         }
       }
-      const draw = () => layout(visible, this.model, host, { direction: this.shownDirection, watchdog: this.options.watchdog, allEdges: this.allEdges, rolesKnown: Boolean(this.options.layers), width: this.room.width });
+      const draw = (direction = this.shownDirection) => layout(visible, this.model, host, { direction, watchdog: this.options.watchdog, allEdges: this.allEdges, rolesKnown: Boolean(this.options.layers), width: this.room.width });
       let result = await draw();
       for (let i = 0; i < CLOSINGS && !this.touched && this.fitScale(result) < (this.chosen?.least ?? LEGIBLE) && this.chosen?.order.length; i++) {
         for (const path of this.chosen.order.splice(-Math.ceil(this.chosen.order.length / 4))) this.open.delete(path);
         visible = this.see();
         result = await draw();
         if (generation !== this.generation) return;
+      }
+      if (this.direction === "auto" && this.chosen && !this.touched && visible.items.length <= MOST_REDRAWN) {
+        const best = await bestDrawn(result, this.chosen.direction, DIRECTIONS, this.room, draw);
+        if (generation !== this.generation) return;
+        result = best.result;
+        this.chosen.direction = best.direction;
       }
       if (generation === this.generation) this.show(visible, result);
     } finally {

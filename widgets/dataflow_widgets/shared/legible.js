@@ -9,6 +9,7 @@ export const LEGIBLE = 0.96; // the smallest scale at which the smallest text ke
 const SMALL = 30; // so many items are shown open even if that means scrolling, where there is no choice of direction
 const AROUND = 0.8; // a scope with so much of the graph is opened even if that means scrolling a little
 const NEARLY = 0.7; // of the drawing, by length, is in sight then
+const MOSTLY = 0.8; // with so much of a drawing in sight no other is made
 const MOST_ITEMS = 200; // more than this is never opened, however large the pane is
 const GAP = { across: 22, along: 28, label: 16 };
 const MARGIN = { side: 24, head: 34 }; // what the frame of an open scope takes
@@ -92,6 +93,25 @@ export function betterDirection(visible, model, room, directions, current) {
   const scales = directions.map(scaleOf);
   const most = Math.max(...scales);
   return most > 1.33 * now ? directions[scales.indexOf(most)] : current;
+}
+
+/** How much of a drawing is in sight. What is hidden at the side counts more: a page is scrolled down, not to the side. */
+const inSight = ({ width, height }, room) => Math.min(1, room.width / (width * LEGIBLE)) ** 2 * Math.min(1, room.height / (height * LEGIBLE));
+
+/**
+ * The drawing that shows most, and its direction: the `first`, in `direction`, was chosen by an estimate. Where much of it
+ * is out of sight, `draw(direction)` makes those in the other `directions`; one of them must show a quarter more.
+ */
+export async function bestDrawn(first, direction, directions, room, draw) {
+  let best = { result: first, direction, seen: inSight(first, room) };
+  if (best.seen >= MOSTLY) return best;
+  best.seen *= 1.25;
+  for (const other of directions.filter((one) => one !== direction)) {
+    const result = await draw(other);
+    const seen = inSight(result, room);
+    if (seen > best.seen) best = { result, direction: other, seen };
+  }
+  return best;
 }
 
 /** The ids on one longest path of the drawing. */
