@@ -23,6 +23,7 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
+from numbers import Real
 from typing import Any, NoReturn
 
 from dataflow.course import attempts as records
@@ -71,6 +72,13 @@ def expect_tensor(name: str, value: Any) -> None:
     from dataflow.graph.tensor import Tensor
 
     expect_type(isinstance(value, Tensor), f"{name} is {type(value).__name__}, needed a tensor")
+
+
+def expect_number(name: str, value: Any) -> float:
+    """`expect_type` for one number, of Python or NumPy, also in an array without an axis; returns it as a float."""
+    plain = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+    expect_type(isinstance(plain, Real), f"{name} is {value!r}, needed a number")
+    return float(plain)
 
 
 def wrong(message: str) -> NoReturn:

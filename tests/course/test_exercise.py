@@ -14,8 +14,28 @@ import pytest
 import dataflow as tf
 from dataflow.course import attempts, check
 from dataflow.course.attempts import MIME
-from dataflow.course.check import lesson01, lesson03, lesson04, lesson17, lesson19
-from dataflow.course.exercise import Verdict, begun, exercise, expect, expect_type, is_blank
+from dataflow.course.check import (
+    lesson01,
+    lesson03,
+    lesson04,
+    lesson05,
+    lesson09,
+    lesson10,
+    lesson12,
+    lesson17,
+    lesson19,
+    lesson23,
+)
+from dataflow.course.exercise import (
+    Verdict,
+    WrongAnswer,
+    begun,
+    exercise,
+    expect,
+    expect_number,
+    expect_type,
+    is_blank,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -183,6 +203,39 @@ def test_a_weight_of_another_graph_is_told_so() -> None:
     with tf.Graph().as_default():
         weight = tf.Variable(2.0)
         assert "made outside of layer" in lesson04.ex4(lambda x: weight * x).words
+
+
+def forgot(*given: Any) -> None:
+    """A function whose last line should have been a return."""
+    len(given)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "told"),
+    [
+        (lesson05.ex3, "what largest_rate returned is None, needed a number"),
+        (lesson09.ex3, "what count_up returned is None, needed a number"),
+        (lesson10.ex4, "what alike returned is None, needed a number"),
+        (lesson12.ex2, "what bias_for returned is None, needed a number"),
+        (lesson19.ex2, "what break_even returned is None, needed a number"),
+        (lesson23.ex2, "what even_size returned is None, needed a number"),
+    ],
+)
+def test_a_return_that_was_forgotten_costs_no_hint(lesson: Any, told: str) -> None:
+    verdict = lesson(forgot)
+    assert verdict.words == f"{told}. This try costs no hint." and not verdict.hint
+
+
+def test_what_is_one_number() -> None:
+    for value in (2, 2.0, np.float32(2), np.array(2.0), np.int64(2)):
+        assert expect_number("it", value) == 2.0
+    for other in (None, "2", [2.0], np.array([2.0]), tf.constant(2.0), 2j):
+        with pytest.raises(WrongAnswer, match="needed a number"):
+            expect_number("it", other)
+
+
+def test_what_put_back_forgot_is_named() -> None:
+    assert "put_back left net/weights without a value" in lesson09.ex5(forgot, forgot).words
 
 
 def test_what_the_answer_raises_is_told() -> None:

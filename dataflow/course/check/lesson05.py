@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_tensor, expect_type
+from dataflow.course.exercise import exercise, expect, expect_number, expect_tensor, expect_type
 from dataflow.course.variants import drawn
 
 
@@ -111,7 +111,7 @@ def ex3(largest_rate: Callable[[Any, float], Any]) -> str:
     told = []
     for rows, columns, lam in ((30, 2, 0.0), (12, 4, 5.0), (50, 3, 40.0)):
         X = dice.randn(rows, columns) * dice.uniform(0.5, 3.0, columns)
-        rate = float(largest_rate(X, lam))
+        rate = expect_number("what largest_rate returned", largest_rate(X, lam))
         expect(np.isfinite(rate) and rate > 0, f"it returned {rate}, needed a number above 0")
         below = _distance_after(X, lam, 0.97 * rate, 300)
         above = _distance_after(X, lam, 1.03 * rate, 300)

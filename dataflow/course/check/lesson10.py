@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_number, expect_type
 from dataflow.course.variants import drawn
 
 
@@ -147,7 +147,7 @@ def ex4(alike: Callable[[Any, Any], Any]) -> str:
         angles = np.sort(rng.uniform(0, np.pi, 6))
         u = plane[:, 0] * rng.uniform(0.1, 10)
         others = [plane @ [np.cos(a), np.sin(a)] for a in angles]
-        got = [float(alike(u, v)) for v in others]
+        got = [expect_number("what alike returned", alike(u, v)) for v in others]
         for (a, x), (b, y) in zip(
             zip(angles, got, strict=True), zip(angles[1:], got[1:], strict=True), strict=False
         ):

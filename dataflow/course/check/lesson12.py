@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_number, expect_type
 from dataflow.course.variants import drawn
 
 
@@ -60,7 +60,7 @@ def ex1(leaky: Callable[[Any], Any]) -> str:
 def ex2(bias_for: Callable[[float, int], Any]) -> str:
     """The bias of a gate that keeps."""
     for share, num_steps in ((0.5, 1), (0.5, 40), (0.1, 40), (0.9, 1000), (0.2, 3)):
-        bias = float(bias_for(share, num_steps))
+        bias = expect_number("what bias_for returned", bias_for(share, num_steps))
         expect(math.isfinite(bias), f"bias_for({share}, {num_steps}) is {bias}")
         left = (1 / (1 + math.exp(-bias))) ** num_steps
         expect(

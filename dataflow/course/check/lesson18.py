@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_number, expect_type
 from dataflow.course.variants import drawn
 
 
@@ -111,7 +111,7 @@ def ex2(in_step: Callable[[Any, Any], Any]) -> str:
 )
 def ex3(rate: Any) -> str:
     """A learning rate that stands gradients that are seven updates old."""
-    rate = float(rate)
+    rate = expect_number("rate", rate)
     path = [1.0]
     have = [1.0] * 8
     for turn in range(200):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type, wrong
+from dataflow.course.exercise import exercise, expect, expect_number, expect_type, wrong
 from dataflow.course.variants import drawn
 
 
@@ -68,9 +68,9 @@ def ex2(break_even: Callable[[int, int, int], float]) -> str:
     """The batch at which both ways move the same bytes between two workers and the rest."""
     for case in ((64, 32, 10), (784, 100, 10), (10, 5, 3), (1000, 1000, 2)):
         batch = break_even(*case)
-        expect(batch is not None, "break_even returned nothing")
+        batch = expect_number("what break_even returned", batch)
         inputs, hidden, classes = case
-        layer = 8 * float(batch) * hidden
+        layer = 8 * batch * hidden
         data = 2 * 8.0 * (inputs * hidden + hidden * classes)
         expect(
             abs(layer - data) <= 8 * hidden,

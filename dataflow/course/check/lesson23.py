@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.course.exercise import exercise, expect, expect_type, wrong
+from dataflow.course.exercise import exercise, expect, expect_number, expect_type, wrong
 
 
 class _Stopped(Exception):
@@ -175,7 +175,7 @@ def ex2(even_size: Callable[[int, float, float], Any]) -> str:
         (256, 1e10, 5e-6),
         (8, 1e8, 1e-3),
     ):
-        size = float(even_size(num, bandwidth, latency))
+        size = expect_number("what even_size returned", even_size(num, bandwidth, latency))
         call = f"even_size({num}, {bandwidth:g}, {latency:g})"
         expect(np.isfinite(size) and size > 0, f"{call} is {size}")
         rounds = np.log2(num)
