@@ -27,7 +27,7 @@ from numbers import Real
 from typing import Any, NoReturn
 
 from dataflow.course import attempts as records
-from dataflow.course.translations import translate
+from dataflow.course.translations import translate, translate_hint
 from dataflow.course.variants import drawn
 
 #: A hint, or what makes it of the values of this variant.
@@ -117,7 +117,9 @@ class Verdict:
             # Most go on in small letters, or begin with a name of the learner's.
             words = f"{word}{'.' if not words or words[0].isupper() else ':'} {words}".rstrip()
         text = f"{sign} {words}"
-        return f"{text}\n  {translate(f'Hint: {self.hint}')}" if self.hint else text
+        if not self.hint:
+            return text
+        return f"{text}\n  {translate_hint(self.hint)}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         color = _LOOKS[self.state][2]
@@ -211,7 +213,7 @@ def _not_yet(name: str, words: str, hints: tuple[Hint, ...]) -> Verdict:
     hint = told if isinstance(told, str) else told(drawn(name))
     known = records.add(name, {"right": False, "words": words})
     if before >= len(hints):
-        hint += " (A solution is at the end of the lesson, unless your teacher took it out.)"
+        hint += " " + "(A solution is at the end of the lesson, unless your teacher took it out.)"
     return Verdict(name, "wrong", words, hint, tuple(known))
 
 

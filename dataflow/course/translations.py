@@ -75,6 +75,13 @@ def translate(text: str) -> str:
     return text if code == "en" else _translator(code)(text)
 
 
+def translate_hint(hint: str) -> str:
+    """``Hint: ...`` in the chosen language. The hint is looked up by itself: what is filled into a template is
+    found in the table as one sentence, and most hints are several.
+    """
+    return translate("Hint: {0}").replace("{0}", translate(hint))
+
+
 def translator(table: Mapping[str, str]) -> Callable[[str], str]:
     """A function that says a text by ``table``: whole, else line by line and sentence by sentence.
 

@@ -14,7 +14,7 @@ import pytest
 import dataflow as tf
 from dataflow import course
 from dataflow.course import translations
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import Verdict, exercise, expect
 from dataflow.course.translations import read_table, translate, translator
 from tests.widgets.test_javascript import node_program
 
@@ -102,6 +102,19 @@ def test_a_check_speaks_german() -> None:
         repr(ex1(3)) == "✓ Richtig: 6 verschiedene Zustände, und der nächste ist wieder der erste."
     )
     assert repr(ex1(...)).startswith("… Offen. Noch nichts zu prüfen")
+
+
+@pytest.mark.usefixtures("german")
+def test_hints_of_several_sentences_speak_german() -> None:
+    table = read_table("de")["checks"]
+    told = [text for text in table if ". " in text or "? " in text if "{" not in text]
+    assert len(told) > 150
+    for hint in told:
+        shown = repr(Verdict("lesson01.ex1", "wrong", "", hint))
+        assert shown.endswith(f"\n  Hinweis: {table[hint]}")
+    last = "(A solution is at the end of the lesson, unless your teacher took it out.)"
+    shown = repr(Verdict("lesson01.ex1", "wrong", "", f"{told[0]} {last}"))
+    assert shown.endswith(f"Hinweis: {table[told[0]]} {table[last]}")
 
 
 @pytest.mark.usefixtures("german")

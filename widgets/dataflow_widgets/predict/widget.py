@@ -9,7 +9,7 @@ from typing import Any
 
 import traitlets
 
-from dataflow.course.translations import translate
+from dataflow.course.translations import translate, translate_hint
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.predict.question import Question
 from dataflow_widgets.text_description import plural
@@ -116,9 +116,9 @@ class Predict(Widget):
         """
         graded = self._graded(given, self.answers)
         self._keep(graded)
-        hint = f" Hint: {graded['hint']}" if graded.get("hint") else ""
-        told = str(graded["words"]) + hint + (f" {self.explanation}" if graded["right"] else "")
-        return translate(told)
+        hint = f" {translate_hint(graded['hint'])}" if graded.get("hint") else ""
+        why = f" {translate(self.explanation)}" if graded["right"] else ""
+        return f"{translate(str(graded['words']))}{hint}{why}"
 
     def reveal(self) -> str:
         """Shows the explanation without a right answer; kept as such. Returns it."""
