@@ -661,6 +661,7 @@ from dataflow.ops.template import make_template as make_template
 from dataflow.ops.tensor_array import TensorArray as TensorArray
 from dataflow.ops.tensor_products import cross as cross, einsum as einsum, tensordot as tensordot
 from dataflow.ops.norms import global_norm as global_norm, norm as norm
+from dataflow.data.ragged_elements import RaggedTensorSpec as RaggedTensorSpec
 from dataflow.ops.type_specs import (
     IndexedSlicesSpec as IndexedSlicesSpec,
     SparseTensorSpec as SparseTensorSpec,

@@ -330,8 +330,8 @@ _GROUPS = (
     ("", "user_ops", "it holds an example of a C++ op; write ops with tf.py_func."),
     (
         "",
-        "RaggedTensorSpec TensorArraySpec type_spec_from_value",
-        "of type specs tf.TensorSpec, SparseTensorSpec and IndexedSlicesSpec are here.",
+        "TensorArraySpec type_spec_from_value",
+        "of type specs tf.TensorSpec, SparseTensorSpec, RaggedTensorSpec and IndexedSlicesSpec are here.",
     ),
     (
         "strings",

@@ -13,6 +13,7 @@ from dataflow.data.generator_elements import element_of_generator
 from dataflow.data.iterators import Iterator
 from dataflow.data.options import Options
 from dataflow.data.padding import filler, fillers_of, padded_shapes_of, padding_vector
+from dataflow.data.ragged_elements import RaggedTensorSpec, number_of_rows
 from dataflow.data.structure import (
     DatasetSpec,
     Structure,
@@ -117,6 +118,10 @@ class Dataset(Structured):
         """
         nested = to_tensors(tensors, "component")
         whole = Structure.of(nested)
+        if any(isinstance(spec, RaggedTensorSpec) for spec in whole.specs):
+            leaves = flatten(nested)
+            rows = Dataset.range(number_of_rows(leaves))
+            return rows.map(lambda i: pack(nested, [leaf[i] for leaf in leaves]))
         lengths: dict[int, Any] = {}
         for tensor, dims in zip(flatten(nested), whole.component_dims, strict=True):
             if dims == ():

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.data.component_tensors import put_together, taken_apart
 from dataflow.data.iterators import Iterator
 from dataflow.data.structure import Structured
 from dataflow.dtypes import bool_
@@ -16,7 +17,6 @@ from dataflow.graph.eager import eager_graph
 from dataflow.graph.graph import Graph
 from dataflow.ops.script_ops import py_func
 from dataflow.providers import provided
-from dataflow.shapes import as_dims
 
 
 class EagerIterator(Structured):
@@ -31,6 +31,11 @@ class EagerIterator(Structured):
         with graph.as_default():
             iterator: Iterator = dataset.iterator_here()
             flat = iterator.next_components()
+            pairs = zip(self._structure.specs, flat, strict=True)
+            self._parts = [taken_apart(spec, tensor) for spec, tensor in pairs]
+        flat = [tensor for parts in self._parts for tensor in parts]
+        self._dtypes = [tensor.dtype for tensor in flat]
+        self._dims = [tensor.dims for tensor in flat]
         self._session = provided("session")(graph=graph)
         self._session.run(iterator.initializer)
         self._next = self._session.make_callable(flat)
@@ -53,22 +58,33 @@ class EagerIterator(Structured):
         graph = eager_graph()
         with graph.as_default():
             tensors = [
-                graph.constant(value, spec.dtype)
-                for value, spec in zip(values, self._structure.specs, strict=True)
+                graph.constant(value, dtype)
+                for value, dtype in zip(values, self._dtypes, strict=True)
             ]
-            return self._structure.decode(tensors)
+            return self._element(tensors)
+
+    def _element(self, tensors: list[Any]) -> Any:
+        """The element whose components these are the parts of."""
+        rest = iter(tensors)
+        return self._structure.pack(
+            [
+                put_together(spec, [next(rest) for _ in parts])
+                for spec, parts in zip(self._structure.specs, self._parts, strict=True)
+            ]
+        )
 
     def _next_in_function(self) -> Any:
         """The next element at each call of the function that is being traced."""
-        ours = self._structure
-        made = py_func(self._next, [], ours.dtypes, name="IteratorGetNext")
-        for tensor, dims in zip(made, ours.dims, strict=True):
+        made = py_func(self._next, [], self._dtypes, name="IteratorGetNext")
+        return self._element(self._shaped(made))
+
+    def _shaped(self, tensors: list[Any]) -> list[Any]:
+        for tensor, dims in zip(tensors, self._dims, strict=True):
             tensor.set_shape(dims)
-        return ours.decode(made)
+        return tensors
 
     def in_loop(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
         """`Iterator.in_loop`, from the element on that comes next."""
-        specs = self._structure.specs
         found: list[Any] = []
 
         def one_more() -> list[Any]:
@@ -76,19 +92,18 @@ class EagerIterator(Structured):
                 return [True, *self._next()]
             except OutOfRangeError:
                 empty = [
-                    np.zeros([d or 0 for d in as_dims(s.shape) or ()], s.dtype.numpy) for s in specs
+                    np.zeros([d or 0 for d in dims or ()], dtype.numpy)
+                    for dims, dtype in zip(self._dims, self._dtypes, strict=True)
                 ]
                 return [False, *empty]
 
         def more(index: Any) -> Any:
-            flag, *found[:] = py_func(one_more, [], [bool_, *(spec.dtype for spec in specs)])
+            flag, *found[:] = py_func(one_more, [], [bool_, *self._dtypes])
             flag.set_shape([])
             return flag
 
         def item(index: Any) -> Any:
-            for tensor, spec in zip(found, specs, strict=True):
-                tensor.set_shape(spec.shape)
-            return self._structure.decode(found)
+            return self._element(self._shaped(found))
 
         return more, item
 

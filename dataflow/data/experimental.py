@@ -29,6 +29,7 @@ from dataflow.data.options import (
     OptimizationOptions,
     ThreadingOptions,
 )
+from dataflow.data.ragged_elements import RaggedTensorSpec
 from dataflow.data.rejection_resampling import rejection_resample
 from dataflow.data.structure import (
     DatasetSpec,
@@ -62,6 +63,7 @@ __all__ = [
     "OptimizationOptions",
     "Optional",
     "OptionalStructure",
+    "RaggedTensorStructure",
     "RandomDataset",
     "Reducer",
     "SparseTensorStructure",
@@ -213,6 +215,11 @@ def to_variant(dataset: Dataset) -> Tensor:
 def TensorStructure(dtype: DTypeLike, shape: Any) -> TensorSpec:
     """`tf.TensorSpec`, dtype first."""
     return TensorSpec(shape, dtype)
+
+
+def RaggedTensorStructure(dtype: DTypeLike, shape: Any, ragged_rank: int) -> RaggedTensorSpec:
+    """`tf.RaggedTensorSpec`, dtype first."""
+    return RaggedTensorSpec(shape, dtype, ragged_rank)
 
 
 def SparseTensorStructure(dtype: DTypeLike, shape: Any) -> SparseTensorSpec:

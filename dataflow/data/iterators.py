@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.data.structure import ComponentSpec, Structure, Structured, dims_like, flatten
+from dataflow.data.component_specs import ComponentSpec
+from dataflow.data.structure import Structure, Structured, dims_like, flatten
 from dataflow.dtypes import as_dtype
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor

@@ -10,48 +10,28 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.data.component_specs import ComponentSpec, VariantSpec
+from dataflow.data.component_tensors import (
+    decode_component,
+    encode_component,
+    encoded_dims,
+    spec_dims,
+)
+from dataflow.data.ragged_elements import RaggedTensorSpec
 from dataflow.dtypes import DType
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
+from dataflow.ops.ragged_tensor import RaggedTensor, convert_to_ragged
+from dataflow.ops.ragged_value import RaggedTensorValue
 from dataflow.ops.sparse_serialization import (
-    deserialize_sparse,
     serialize_many_sparse,
-    serialize_sparse,
 )
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, TypeSpec
 from dataflow.shapes import Dims, TensorShape, as_dims
-
-
-class ComponentSpec(TypeSpec):
-    """A component that is neither a tensor nor sparse, and how one tensor stands for it."""
-
-    def encode(self, value: Any) -> Tensor:
-        """The tensor that stands for ``value``."""
-        raise NotImplementedError
-
-    def decode(self, tensor: Tensor) -> Any:
-        """The value that ``tensor`` stands for."""
-        raise NotImplementedError
-
-
-class VariantSpec(ComponentSpec):
-    """A component that travels as a scalar of dtype variant; it has no rows and no batches."""
-
-    def __init__(self) -> None:
-        self.shape = TensorShape([])
-        self.dtype = dtypes.variant
-
-    def encode(self, value: Any) -> Tensor:
-        return value.as_variant_tensor()  # type: ignore[no-any-return]
-
-    @property
-    def value_type(self) -> Any:
-        """The spec itself, as in TensorFlow: a class alone would not tell what is inside."""
-        return self
 
 
 class DatasetSpec(VariantSpec):
@@ -158,7 +138,11 @@ def leaf_tensor(value: Any, name: str | None = None) -> Any:
     """One component as a tensor; pandas' frames and columns are taken by their values."""
     if isinstance(value, SparseTensorValue):
         return SparseTensor.from_value(value)
-    if isinstance(value, (SparseTensor, TensorArray)) or hasattr(value, "component_spec"):
+    if isinstance(value, RaggedTensorValue):
+        return convert_to_ragged(value)
+    if isinstance(value, (SparseTensor, TensorArray, RaggedTensor)):
+        return value
+    if hasattr(value, "component_spec"):
         return value
     if hasattr(value, "to_numpy") and hasattr(value, "iloc"):
         value = value.to_numpy()
@@ -169,6 +153,8 @@ def _spec_of(value: Any) -> Any:
     """The spec of what `leaf_tensor` gave."""
     if isinstance(value, SparseTensor):
         return SparseTensorSpec(value.shape, value.dtype.base_dtype)
+    if isinstance(value, RaggedTensor):
+        return RaggedTensorSpec.from_value(value)
     if isinstance(value, TensorArray):
         element = value.element_shape
         known = None if element.ndims is None else [None, *element.as_list()]
@@ -176,28 +162,6 @@ def _spec_of(value: Any) -> Any:
     if hasattr(value, "component_spec"):
         return value.component_spec
     return TensorSpec(TensorShape(value.dims), value.dtype.base_dtype)
-
-
-def _encode(spec: Any, value: Any) -> Tensor:
-    if isinstance(spec, SparseTensorSpec):
-        return serialize_sparse(value, out_type=dtypes.variant)
-    if isinstance(spec, ComponentSpec):
-        return spec.encode(value)
-    return value  # type: ignore[no-any-return]
-
-
-def _decode(spec: Any, tensor: Tensor) -> Any:
-    if isinstance(spec, SparseTensorSpec):
-        sparse = deserialize_sparse(tensor, spec.dtype, spec.shape.ndims)
-        sparse.static_dims = _dims(spec)
-        return sparse
-    if isinstance(spec, ComponentSpec):
-        return spec.decode(tensor)
-    return tensor
-
-
-def _dims(spec: Any) -> Dims:
-    return as_dims(spec.shape)
 
 
 class Structure:
@@ -237,21 +201,22 @@ class Structure:
     @property
     def dtypes(self) -> list[DType]:
         """The dtypes of the encoded components."""
-        return [dtypes.variant if isinstance(s, SparseTensorSpec) else s.dtype for s in self.specs]
+        encoded = (SparseTensorSpec, RaggedTensorSpec)
+        return [dtypes.variant if isinstance(s, encoded) else s.dtype for s in self.specs]
 
     @property
     def dims(self) -> list[Dims]:
         """The shapes of the encoded components."""
-        return [None if isinstance(s, SparseTensorSpec) else _dims(s) for s in self.specs]
+        return [encoded_dims(s) for s in self.specs]
 
     @property
     def component_dims(self) -> list[Dims]:
         """The shapes of the components; dense shapes of sparse ones."""
-        return [_dims(s) for s in self.specs]
+        return [spec_dims(s) for s in self.specs]
 
     def encode(self, values: Any) -> list[Tensor]:
         """A tensor for each component of an element."""
-        return [_encode(s, v) for s, v in zip(self.specs, flatten(values), strict=True)]
+        return [encode_component(s, v) for s, v in zip(self.specs, flatten(values), strict=True)]
 
     def encode_rows(self, values: Any) -> list[Tensor]:
         """Tensors whose rows are the encoded rows of the components (of specs with a batch axis)."""
@@ -264,7 +229,7 @@ class Structure:
 
     def decode(self, flat: list[Any]) -> Any:
         """The element whose components these tensors encode, in its nesting."""
-        return self.pack([_decode(s, t) for s, t in zip(self.specs, flat, strict=True)])
+        return self.pack([decode_component(s, t) for s, t in zip(self.specs, flat, strict=True)])
 
     def pack(self, flat: list[Any]) -> Any:
         """``flat`` in this nesting."""
@@ -293,26 +258,34 @@ class Structure:
     def with_dims(self, dims: list[Dims]) -> Structure:
         """The same with other shapes of its components."""
         specs = [
-            s if isinstance(s, VariantSpec) else type(s)(TensorShape(d), s.dtype)
+            s
+            if isinstance(s, (VariantSpec, RaggedTensorSpec))
+            else type(s)(TensorShape(d), s.dtype)
             for s, d in zip(self.specs, dims, strict=True)
         ]
         return Structure(self.nesting, specs)
 
-    def _refuse_optionals(self, verb: str) -> None:
+    def _refuse_unstacked(self, verb: str) -> None:
         if any(isinstance(spec, OptionalSpec) for spec in self.specs):
             raise TypeError(
                 f"Optionals cannot be {verb}, got elements of {self.nested_specs!r}; take their "
                 "values out first, as in dataset.map(lambda optional: optional.get_value())."
             )
+        if any(isinstance(spec, RaggedTensorSpec) for spec in self.specs):
+            raise TypeError(
+                f"ragged tensors of a dataset cannot be {verb} here, got elements of "
+                f"{self.nested_specs!r}; fill them up first, as in dataset.map(lambda r: r.to_tensor()), "
+                "or use padded_batch."
+            )
 
     def batched(self, size: int | None) -> Structure:
         """``size`` elements stacked (None: unknown)."""
-        self._refuse_optionals("batched")
+        self._refuse_unstacked("batched")
         return self.with_dims([None if d is None else (size, *d) for d in self.component_dims])
 
     def unbatched(self) -> Structure:
         """A row of each component."""
-        self._refuse_optionals("taken apart into rows")
+        self._refuse_unstacked("taken apart into rows")
         return self.with_dims([None if d is None else d[1:] for d in self.component_dims])
 
 

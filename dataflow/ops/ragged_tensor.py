@@ -462,7 +462,12 @@ class RaggedTensor:
             )
 
     def to_list(self) -> Any:
-        """Of a value: ``sess.run(rt).to_list()``; a graph has none before it runs."""
+        """The rows as nested lists, in eager code; of a graph's ``sess.run(rt).to_list()``."""
+        if self.graph.executes_eagerly:
+            value: Any = np.asarray(self.flat_values)
+            for splits in reversed(self.nested_row_splits):
+                value = RaggedTensorValue(value, np.asarray(splits))
+            return value.to_list()
         raise ValueError(
             "A RaggedTensor has no values before the graph runs: use sess.run(rt).to_list()."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.data.ragged_elements import RaggedTensorSpec
 from dataflow.data.structure import (
     Structure,
     TensorArraySpec,
@@ -49,7 +50,7 @@ def type_spec_from_value(element: Any, use_fallback: bool = True) -> Any:
 
 
 def _spec_is_compatible(one: Any, other: Any) -> bool:
-    if isinstance(one, (TensorSpec, SparseTensorSpec)):
+    if isinstance(one, (TensorSpec, SparseTensorSpec, RaggedTensorSpec)):
         return type(one) is type(other) and one.is_compatible_with(other)
     if isinstance(one, TensorArraySpec):
         return (
