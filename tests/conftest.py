@@ -216,6 +216,15 @@ def graph() -> Iterator[Any]:
 
 
 @pytest.fixture
+def session() -> Iterator[Any]:
+    """A session of a new graph, both the default ones."""
+    import dataflow as tf
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+@pytest.fixture
 def as_tensorflow() -> Iterator[None]:
     """Random ops draw the numbers that TensorFlow 1.15 draws from the same seeds, as in a program of its time."""
     from dataflow.tensorflow_numbers import draw_as_tensorflow

@@ -12,10 +12,7 @@ import dataflow as tf
 ge = tf.contrib.graph_editor
 
 
-@pytest.fixture(autouse=True)
-def session() -> Any:
-    with tf.Graph().as_default(), tf.Session() as session:
-        yield session
+pytestmark = pytest.mark.usefixtures("session")
 
 
 def names(ops: Any) -> set[str]:

@@ -32,10 +32,7 @@ BILINEAR = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def session() -> Any:
-    with tf.Graph().as_default(), tf.Session() as session:
-        yield session
+pytestmark = pytest.mark.usefixtures("session")
 
 
 @pytest.mark.parametrize(("how", "wanted"), [("NEAREST", NEAREST), ("BILINEAR", BILINEAR)])

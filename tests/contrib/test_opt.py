@@ -16,10 +16,7 @@ GRADS = np.random.RandomState(0).randn(3, 3, 2)
 LR, B1, B2, EPS = 0.1, 0.9, 0.999, 1e-8  # tensors of float32, as TensorFlow's
 
 
-@pytest.fixture(autouse=True)
-def session() -> Any:
-    with tf.Graph().as_default(), tf.Session() as session:
-        yield session
+pytestmark = pytest.mark.usefixtures("session")
 
 
 def train(session: Any, optimizer: Any, rows: Any = None, **kwargs: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,6 @@ from dataflow.python.bijector_tests import assert_bijective_and_finite, assert_s
 B = tf.contrib.distributions.bijectors
 ds = tf.contrib.distributions
 RNG = np.random.default_rng(7)
-
-
-@pytest.fixture
-def session() -> Iterator[tf.Session]:
-    with tf.Graph().as_default(), tf.Session() as opened:
-        yield opened
 
 
 def _hidden(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,12 +14,6 @@ from dataflow.ops.ragged_broadcast import (
 )
 
 SHAPE = RaggedTensorDynamicShape
-
-
-@pytest.fixture
-def session() -> Iterator[tf.Session]:
-    with tf.Graph().as_default(), tf.Session() as opened:
-        yield opened
 
 
 def _sizes(session: tf.Session, shape: RaggedTensorDynamicShape) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,6 @@ import pytest
 import dataflow as tf
 from dataflow.contrib.distributions.python.ops import distribution_util
 from dataflow.python.ops.distributions import special_math, util
-
-
-@pytest.fixture
-def session() -> Iterator[tf.Session]:
-    with tf.Graph().as_default(), tf.Session() as opened:
-        yield opened
 
 
 def _hidden(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,12 +9,6 @@ import pytest
 import dataflow as tf
 from dataflow.python.framework import function
 from dataflow.python.ops import functional_ops
-
-
-@pytest.fixture
-def session() -> Iterator[tf.Session]:
-    with tf.Graph().as_default(), tf.Session() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(("given", "wanted"), [(True, 4.0), (False, 6.0)])

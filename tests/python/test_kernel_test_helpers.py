@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,6 @@ from dataflow.python.ops import (
 )
 from dataflow.python.ops.linalg import linear_operator_circulant
 from dataflow.python.ops.signal import util_ops
-
-
-@pytest.fixture
-def session() -> Iterator[tf.Session]:
-    with tf.Graph().as_default(), tf.Session() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,6 @@ from dataflow.python.eager.context import eager_mode
 from dataflow.python.ops import list_ops
 
 F = tf.float32
-
-
-@pytest.fixture
-def session() -> Iterator[tf.Session]:
-    with tf.Graph().as_default(), tf.Session() as opened:
-        yield opened
 
 
 def _stacked(session: tf.Session, handle: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,6 @@ from dataflow.python.eager.context import eager_mode
 from dataflow.python.parallel_for_tests import PForTestCase
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
-
-
-@pytest.fixture
-def session() -> Iterator[tf.Session]:
-    with tf.Graph().as_default(), tf.Session() as opened:
-        yield opened
 
 
 def _both(x: Any, iters: Any) -> list[Any]:

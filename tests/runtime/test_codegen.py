@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,6 @@ import dataflow as tf
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.nonfinite_report import NonFiniteWarning
 from dataflow.runtime.plan import Plan
-
-
-@pytest.fixture
-def session() -> Iterator[tf.Session]:
-    with tf.Graph().as_default(), tf.Session() as session:
-        yield session
 
 
 def plan(session: tf.Session, fetches: Any, feeds: list[Any]) -> Plan:

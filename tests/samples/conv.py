@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
 import numpy as np
 
 from tests.samples.base import Sample
+
+#: A sample of a long sum, whose order is the kernel's.
+Rough = functools.partial(Sample, rtol=1e-4, atol=1e-5)
 
 _rng = np.random.default_rng(7)
 
@@ -66,96 +70,76 @@ def _same(x: Any, w: Any) -> Any:
 
 
 SAMPLES = [
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME"),
         (IMAGE, FILTER),
         _same,
-        rtol=1e-4,
-        atol=1e-5,
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv2d(x, w, [1, 2, 3, 1], "VALID"),
         (IMAGE, FILTER),
         lambda x, w: convolve(x, w, [2, 3], "VALID"),
-        rtol=1e-4,
-        atol=1e-5,
         note="strides",
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv2d(x, w, 1, "SAME", dilations=[1, 2, 1, 1]),
         (IMAGE, FILTER),
         lambda x, w: convolve(x, w, [1, 1], "SAME", [2, 1]),
-        rtol=1e-4,
-        atol=1e-5,
         note="dilations",
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv2d(x, w, 2, [[0, 0], [2, 1], [0, 3], [0, 0]]),
         (IMAGE, FILTER),
         lambda x, w: convolve(x, w, [2, 2], "EXPLICIT", pairs=[(2, 1), (0, 3)]),
-        rtol=1e-4,
-        atol=1e-5,
         note="explicit",
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv2d(x, w, [1, 1, 2, 1], "SAME"),
         (GRAY, FILTER_GRAY),
         lambda x, w: convolve(x, w, [1, 2], "SAME"),
-        rtol=1e-4,
-        atol=1e-5,
         note="one channel",
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv2d(x, w, [1, 1, 1, 1], "VALID"),
         (SENTENCES, FILTER_TEXT),
         lambda x, w: convolve(x, w, [1, 1], "VALID"),
-        rtol=1e-4,
-        atol=1e-5,
         note="full width",
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME"),
         (DEEP, FILTER_DEEP),
         _same,
-        rtol=1e-4,
-        atol=1e-5,
         note="many channels",
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv2d(x, w, [1, 1, 1, 1], "VALID"),
         (IMAGE, _array(1, 1, 3, 2)),
         lambda x, w: x @ w[0, 0],
-        rtol=1e-4,
-        atol=1e-5,
         note="pointwise",
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv2d(
             tf.transpose(x, [0, 3, 1, 2]), w, [1, 1, 2, 1], "SAME", data_format="NCHW"
         ),
         (IMAGE, FILTER),
         lambda x, w: np.moveaxis(convolve(x, w, [2, 1], "SAME"), -1, 1),
-        rtol=1e-4,
-        atol=1e-5,
         note="NCHW",
         oracle=False,  # TensorFlow has no such kernel on the CPU
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv2d(x, w, 1, "SAME"),
         (IMAGE, GROUPED),
         lambda x, w: depthwise(x, w.reshape(2, 3, 3, 2), [1, 1], "SAME"),
-        rtol=1e-4,
-        atol=1e-5,
         note="groups",
         oracle=False,  # TensorFlow's CPU kernel has no gradient for groups
     ),
@@ -166,86 +150,66 @@ SAMPLES = [
         np.zeros((0, 4, 4, 3), np.float32),
         note="empty batch",
     ),
-    Sample(
+    Rough(
         "Conv2DBackpropInput",
         lambda tf, x, w: tf.nn.conv2d_transpose(x, w, [2, 10, 12, 4], [1, 2, 2, 1]),
         (IMAGE, _array(3, 2, 4, 3)),
-        rtol=1e-4,
-        atol=1e-5,
     ),
-    Sample(
+    Rough(
         "Conv2DBackpropInput",
         lambda tf, x, w: tf.nn.conv2d_transpose(x, w, [2, 11, 13, 4], 2, "VALID"),
         (IMAGE, _array(3, 3, 4, 3)),
-        rtol=1e-4,
-        atol=1e-5,
         note="VALID",
     ),
-    Sample(
+    Rough(
         "Conv2DBackpropFilter",
         lambda tf, x, g: tf.nn.conv2d_backprop_filter(x, [3, 2, 3, 4], g, [1, 2, 2, 1], "SAME"),
         (IMAGE, _array(2, 3, 3, 4)),
-        rtol=1e-4,
-        atol=1e-5,
     ),
-    Sample(
+    Rough(
         "Conv3D",
         lambda tf, x, w: tf.nn.conv3d(x, w, [1, 1, 2, 1, 1], "SAME"),
         (VOLUME, FILTER_3D),
         lambda x, w: convolve(x, w, [1, 2, 1], "SAME"),
-        rtol=1e-4,
-        atol=1e-5,
     ),
-    Sample(
+    Rough(
         "Conv3DBackpropInputV2",
         lambda tf, x, w: tf.nn.conv3d_transpose(x, w, [2, 6, 8, 10, 3], 2),
         (VOLUME, _array(2, 3, 2, 3, 2)),
-        rtol=1e-4,
-        atol=1e-5,
     ),
-    Sample(
+    Rough(
         "Conv3DBackpropFilterV2",
         lambda tf, x, g: tf.nn.conv3d_backprop_filter_v2(
             x, [2, 3, 2, 2, 3], g, [1, 1, 1, 1, 1], "VALID"
         ),
         (VOLUME, _array(2, 2, 2, 4, 3)),
-        rtol=1e-4,
-        atol=1e-5,
     ),
-    Sample(
+    Rough(
         "DepthwiseConv2dNative",
         lambda tf, x, w: tf.nn.depthwise_conv2d(x, w, [1, 2, 2, 1], "SAME"),
         (IMAGE, DEPTHWISE),
         lambda x, w: depthwise(x, w, [2, 2], "SAME"),
-        rtol=1e-4,
-        atol=1e-5,
     ),
-    Sample(
+    Rough(
         "DepthwiseConv2dNative",
         lambda tf, x, w: tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "VALID"),
         (IMAGE, DEPTHWISE[..., :1]),
         lambda x, w: depthwise(x, w, [1, 1], "VALID"),
-        rtol=1e-4,
-        atol=1e-5,
         note="multiplier 1",
     ),
-    Sample(
+    Rough(
         "DepthwiseConv2dNativeBackpropInput",
         lambda tf, w, g: tf.nn.depthwise_conv2d_native_backprop_input(
             [2, 5, 6, 3], w, g, [1, 1, 1, 1], "SAME"
         ),
         (DEPTHWISE, _array(2, 5, 6, 6)),
-        rtol=1e-4,
-        atol=1e-5,
     ),
-    Sample(
+    Rough(
         "DepthwiseConv2dNativeBackpropFilter",
         lambda tf, x, g: tf.nn.depthwise_conv2d_native_backprop_filter(
             x, [3, 2, 3, 2], g, [1, 1, 1, 1], "SAME"
         ),
         (IMAGE, _array(2, 5, 6, 6)),
-        rtol=1e-4,
-        atol=1e-5,
     ),
     Sample(
         "Dilation2D",
@@ -276,65 +240,51 @@ SAMPLES = [
         (IMAGE, STRUCTURE),
         gradient=(),
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.conv1d(x, w, 2, "SAME"),
         (SEQUENCE, FILTER_1D),
         lambda x, w: convolve(x, w, [2], "SAME"),
-        rtol=1e-4,
-        atol=1e-5,
         note="conv1d",
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.convolution(x, w, "SAME", dilation_rate=[2]),
         (SEQUENCE, FILTER_1D),
         lambda x, w: convolve(x, w, [1], "SAME", [2]),
-        rtol=1e-4,
-        atol=1e-5,
         note="convolution 1-D dilated",
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, w: tf.nn.atrous_conv2d(x, w, 2, "SAME"),
         (IMAGE, FILTER),
         lambda x, w: convolve(x, w, [1, 1], "SAME", [2, 2]),
-        rtol=1e-4,
-        atol=1e-5,
         note="atrous",
     ),
-    Sample(
+    Rough(
         "Conv2D",
         lambda tf, x, d, p: tf.nn.separable_conv2d(x, d, p, [1, 1, 1, 1], "SAME"),
         (IMAGE, DEPTHWISE, _array(1, 1, 6, 2)),
         lambda x, d, p: depthwise(x, d, [1, 1], "SAME") @ p[0, 0],
-        rtol=1e-4,
-        atol=1e-5,
         note="separable",
     ),
-    Sample(
+    Rough(
         "Conv3D",
         lambda tf, x, w: tf.nn.convolution(x, w, "VALID"),
         (VOLUME, FILTER_3D),
         lambda x, w: convolve(x, w, [1, 1, 1], "VALID"),
-        rtol=1e-4,
-        atol=1e-5,
         note="convolution",
     ),
-    Sample(
+    Rough(
         "Conv2DBackpropInput",
         lambda tf, x, w: tf.nn.conv1d_transpose(x, w, [2, 14, 4], 2),
         (SEQUENCE, _array(3, 4, 3)),
-        rtol=1e-4,
-        atol=1e-5,
         note="conv1d",
     ),
-    Sample(
+    Rough(
         "Conv2DBackpropInput",
         lambda tf, x, w: tf.nn.atrous_conv2d_transpose(x, w, [2, 5, 6, 4], 2, "SAME"),
         (IMAGE, _array(3, 3, 4, 3)),
-        rtol=1e-4,
-        atol=1e-5,
         note="atrous",
     ),
 ]

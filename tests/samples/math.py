@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,9 @@ import numpy as np
 
 from tests.raw_op import raw
 from tests.samples.base import Sample
+
+#: A sample of a function in single precision with larger errors.
+Rough = functools.partial(Sample, rtol=1e-4, atol=1e-5)
 
 _rng = np.random.default_rng(11)
 
@@ -433,69 +437,57 @@ SPECTRAL = []
 for _n, _suffix in ((1, ""), (2, "2d"), (3, "3d")):
     _axes = tuple(range(-_n, 0))
     SPECTRAL += [
-        Sample(
+        Rough(
             f"FFT{_suffix.upper()}",
             _spectrum(f"fft{_suffix}"),
             (CUBE, CUBE2),
             lambda x, y, axes=_axes: (lambda z: 2 * z.real + z.imag)(
                 np.fft.fftn(x + 1j * y, axes=axes)
             ),
-            rtol=1e-4,
-            atol=1e-5,
         ),
-        Sample(
+        Rough(
             f"IFFT{_suffix.upper()}",
             _spectrum(f"ifft{_suffix}"),
             (CUBE, CUBE2),
             lambda x, y, axes=_axes: (lambda z: 2 * z.real + z.imag)(
                 np.fft.ifftn(x + 1j * y, axes=axes)
             ),
-            rtol=1e-4,
-            atol=1e-5,
         ),
-        Sample(
+        Rough(
             f"RFFT{_suffix.upper()}",
             lambda tf, x, s=_suffix: _parts(tf, getattr(tf.spectral, f"rfft{s}")(x)),
             (CUBE,),
             lambda x, axes=_axes: (lambda z: 2 * z.real + z.imag)(np.fft.rfftn(x, axes=axes)),
-            rtol=1e-4,
-            atol=1e-5,
             oracle=_n < 3,
             note="" if _n < 3 else "TensorFlow has no gradient",
         ),
-        Sample(
+        Rough(
             f"IRFFT{_suffix.upper()}",
             lambda tf, x, y, s=_suffix: getattr(tf.spectral, f"irfft{s}")(tf.complex(x, y)),
             (CUBE, CUBE2),
             lambda x, y, axes=_axes: np.fft.irfftn(x + 1j * y, axes=axes),
-            rtol=1e-4,
-            atol=1e-5,
             oracle=_n < 3,
             note="" if _n < 3 else "TensorFlow has no gradient",
         ),
     ]
 SPECTRAL += [
-    Sample(
+    Rough(
         "RFFT",
         lambda tf, x, n=n: _parts(tf, tf.spectral.rfft(x, fft_length=[n])),
         (CUBE,),
         lambda x, n=n: (lambda z: 2 * z.real + z.imag)(np.fft.rfft(x, n)),
-        rtol=1e-4,
-        atol=1e-5,
         note=f"length {n}",
         oracle=n != 3,  # TensorFlow's gradient fails to build for odd lengths
     )
     for n in (3, 6)
 ] + [
-    Sample(
+    Rough(
         "RFFT",
         lambda tf, x, t=t, norm=norm: tf.spectral.dct(x, type=t, norm=norm),
         (CUBE,),
         lambda x, t=t, norm=norm: _cosine_transform(x, t, norm),
         oracle=(t, norm) != (2, "ortho"),  # the same values, from a node of another number
         note=f"dct {t} {norm}",
-        rtol=1e-4,
-        atol=1e-5,
     )
     for t, norm in ((1, None), (2, None), (2, "ortho"), (3, None), (3, "ortho"))
 ]

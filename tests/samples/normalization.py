@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from tests.raw_op import raw
 from tests.samples.base import Sample
+
+#: A sample of statistics, whose order of summation is the kernel's.
+Rough = functools.partial(Sample, rtol=1e-4, atol=1e-5)
 
 _rng = np.random.default_rng(17)
 
@@ -56,45 +60,37 @@ def _response(x: Any, radius: int, bias: float, alpha: float, beta: float) -> An
 
 
 SAMPLES = [
-    Sample(
+    Rough(
         "FusedBatchNormV3",
         lambda tf, x, s, o: tf.nn.fused_batch_norm(x, s, o, epsilon=0.01),
         (IMAGE, SCALE, OFFSET),
         _fused,
-        rtol=1e-4,
-        atol=1e-5,
         gradient=(),
     ),
-    Sample(
+    Rough(
         "FusedBatchNormV3",
         lambda tf, x, s, o: tf.nn.fused_batch_norm(x, s, o, epsilon=0.01)[0],
         (IMAGE, SCALE, OFFSET),
         lambda x, s, o: _fused(x, s, o)[0],
-        rtol=1e-4,
-        atol=1e-5,
         note="gradient",
     ),
-    Sample(
+    Rough(
         "FusedBatchNormV3",
         lambda tf, x, s, o, m, v: tf.nn.fused_batch_norm(
             x, s, o, m, v, epsilon=0.01, is_training=False
         )[0],
         (IMAGE, SCALE, OFFSET, MEAN, VARIANCE),
         lambda x, s, o, m, v: _normalized(x, s, o, m, v, 0.01),
-        rtol=1e-4,
-        atol=1e-5,
         gradient=(0, 1, 2),
         note="inference",
     ),
-    Sample(
+    Rough(
         "FusedBatchNormV3",
         lambda tf, x, s, o: tf.nn.fused_batch_norm(
             tf.transpose(x, [0, 3, 1, 2]), s, o, epsilon=0.01, data_format="NCHW"
         )[0],
         (IMAGE, SCALE, OFFSET),
         lambda x, s, o: np.moveaxis(_fused(x, s, o)[0], -1, 1),
-        rtol=1e-4,
-        atol=1e-5,
         note="NCHW",
         oracle=False,  # TensorFlow's CPU kernels have no gradient for NCHW
     ),
@@ -109,15 +105,13 @@ SAMPLES = [
         second=False,
     ),
     *[
-        Sample(
+        Rough(
             f"FusedBatchNorm{version}",
             lambda tf, *inputs, op=f"FusedBatchNorm{version}": older_batch_norm(op, True)(
                 tf, *inputs
             )[0],
             (IMAGE, SCALE, OFFSET),
             lambda x, s, o: _fused(x, s, o)[0],
-            rtol=1e-4,
-            atol=1e-5,
         )
         for version in ("", "V2")
     ],
@@ -147,13 +141,11 @@ SAMPLES = [
         lambda x: _response(x, 2, 1, 1, 0.6),
         note="other power",
     ),
-    Sample(
+    Rough(
         "LRNGrad",
         lambda tf, x: tf.gradients(tf.nn.lrn(x, 2), x),
         (IMAGE,),
         gradient=(),
-        rtol=1e-4,
-        atol=1e-5,
     ),
     Sample(
         "Mean",
@@ -188,24 +180,20 @@ SAMPLES = [
         lambda a, b: [a / 4 + 0.25, b / 4 - (a / 4) ** 2],
         note="normalize_moments",
     ),
-    Sample(
+    Rough(
         "Mul",
         lambda tf, x, m, v, o, s: tf.nn.batch_normalization(x, m, v, o, s, 0.01),
         (IMAGE, MEAN, VARIANCE, OFFSET, SCALE),
         lambda x, m, v, o, s: _normalized(x, s, o, m, v, 0.01),
-        rtol=1e-4,
-        atol=1e-5,
         note="batch_normalization",
     ),
-    Sample(
+    Rough(
         "Mul",
         lambda tf, x, m, v, o, s: tf.nn.batch_norm_with_global_normalization(
             x, m, v, o, s, 0.01, False
         ),
         (IMAGE, MEAN, VARIANCE, OFFSET, SCALE),
         lambda x, m, v, o, s: _normalized(x, 1, o, m, v, 0.01),
-        rtol=1e-4,
-        atol=1e-5,
         gradient=(0, 1, 2, 3),
         note="global normalization",
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, MutableSet
+from collections.abc import Iterable, Iterator, MutableMapping, MutableSet
 from typing import Any
 
 __all__ = [
@@ -18,9 +18,12 @@ class ObjectIdentityDictionary(MutableMapping[Any, Any]):
     """A dictionary whose keys are the objects themselves, whatever their ``==`` and hash say."""
 
     def __init__(self, items: Any = ()) -> None:
-        #: id of a key -> (the key, the value).
+        #: id of a key -> (what `_kept` makes of the key, the value).
         self._items: dict[int, tuple[Any, Any]] = {}
         self.update(items)
+
+    def _kept(self, key: Any) -> Any:
+        return key
 
     def __getitem__(self, key: Any) -> Any:
         if id(key) not in self._items:
@@ -28,7 +31,7 @@ class ObjectIdentityDictionary(MutableMapping[Any, Any]):
         return self._items[id(key)][1]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._items[id(key)] = key, value
+        self._items[id(key)] = self._kept(key), value
 
     def __delitem__(self, key: Any) -> None:
         if id(key) not in self._items:
@@ -45,36 +48,16 @@ class ObjectIdentityDictionary(MutableMapping[Any, Any]):
         return f"{type(self).__name__}({list(self.items())!r})"
 
 
-class ObjectIdentityWeakKeyDictionary(MutableMapping[Any, Any]):
+class ObjectIdentityWeakKeyDictionary(ObjectIdentityDictionary):
     """An `ObjectIdentityDictionary` that does not keep its keys alive; an entry goes with its key."""
 
-    def __init__(self, items: Any = ()) -> None:
-        self._items: dict[int, tuple[weakref.ref[Any], Any]] = {}
-        self.update(items)
-
-    def _forget(self, number: int) -> Callable[[Any], None]:
-        items = self._items
-        return lambda _: items.pop(number, None) and None
-
-    def __getitem__(self, key: Any) -> Any:
-        if id(key) not in self._items:
-            raise KeyError(key)
-        return self._items[id(key)][1]
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._items[id(key)] = weakref.ref(key, self._forget(id(key))), value
-
-    def __delitem__(self, key: Any) -> None:
-        if id(key) not in self._items:
-            raise KeyError(key)
-        del self._items[id(key)]
+    def _kept(self, key: Any) -> weakref.ref[Any]:
+        items, number = self._items, id(key)
+        return weakref.ref(key, lambda _: items.pop(number, None) and None)
 
     def __iter__(self) -> Iterator[Any]:
         keys = [reference() for reference, _ in list(self._items.values())]
         return iter([key for key in keys if key is not None])
-
-    def __len__(self) -> int:
-        return len(self._items)
 
 
 class _Identities(MutableSet[Any]):
