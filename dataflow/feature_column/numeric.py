@@ -29,8 +29,8 @@ from dataflow.shapes import TensorShape
 
 
 @dataclass(frozen=True)
-class NumericColumn(DenseColumn):
-    """See `numeric_column`."""
+class NumbersOfKey:
+    """The columns of numbers of one feature: [batch, *shape], or such steps."""
 
     key: str
     shape: tuple[int, ...]
@@ -49,14 +49,19 @@ class NumericColumn(DenseColumn):
         return [self.key]
 
     @property
+    def variable_shape(self) -> TensorShape:
+        """The shape of an example, or of a step."""
+        return TensorShape(self.shape)
+
+
+@dataclass(frozen=True)
+class NumericColumn(NumbersOfKey, DenseColumn):
+    """See `numeric_column`."""
+
+    @property
     def parse_example_spec(self) -> dict[str, Any]:
         """A feature of fixed length."""
         return {self.key: FixedLenFeature(self.shape, self.dtype, self.default_value)}
-
-    @property
-    def variable_shape(self) -> TensorShape:
-        """The given shape."""
-        return TensorShape(self.shape)
 
     def transform_feature(
         self, transformation_cache: FeatureTransformationCache, state_manager: Any

@@ -23,6 +23,7 @@ from dataflow.feature_column.categorical import (
     categorical_column_with_vocabulary_list,
 )
 from dataflow.feature_column.layers import model_collections, ordered_columns
+from dataflow.feature_column.numeric import NumbersOfKey
 from dataflow.feature_column.transformation import (
     FeatureTransformationCache,
     LazyBuilder,
@@ -39,38 +40,16 @@ from dataflow.ops.parsing import VarLenFeature
 from dataflow.ops.sparse import sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variable_scope import variable_scope
-from dataflow.shapes import TensorShape
 
 
 @dataclass(frozen=True)
-class SequenceNumericColumn(SequenceDenseColumn):
+class SequenceNumericColumn(NumbersOfKey, SequenceDenseColumn):
     """See `sequence_numeric_column`."""
-
-    key: str
-    shape: tuple[int, ...]
-    default_value: float
-    dtype: Any
-    normalizer_fn: Callable[[Any], Any] | None
-
-    @property
-    def name(self) -> str:
-        """The feature's key."""
-        return self.key
-
-    @property
-    def parents(self) -> list[Any]:
-        """The feature's key."""
-        return [self.key]
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
         """A feature of any length."""
         return {self.key: VarLenFeature(self.dtype)}
-
-    @property
-    def variable_shape(self) -> TensorShape:
-        """The shape of a step."""
-        return TensorShape(self.shape)
 
     def transform_feature(
         self, transformation_cache: FeatureTransformationCache, state_manager: Any

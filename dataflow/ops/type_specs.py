@@ -49,7 +49,24 @@ class BatchableTypeSpec(TypeSpec):
     """The base of specs of what can be batched; programs derive theirs from it."""
 
 
-class TensorSpec(TypeSpec):
+class _OfShape(TypeSpec):
+    """A spec of one shape and one dtype."""
+
+    _shape: TensorShape
+    _dtype: Any
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape."""
+        return self._shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
+        return self._dtype
+
+
+class TensorSpec(_OfShape):
     """The shape, dtype and name of a tensor."""
 
     _parts: tuple[str, ...] = ("shape", "dtype", "name")
@@ -70,16 +87,6 @@ class TensorSpec(TypeSpec):
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
         """The spec of a tensor; its name is the op's where none is given."""
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
-
-    @property
-    def shape(self) -> TensorShape:
-        """The shape."""
-        return self._shape
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype."""
-        return self._dtype
 
     @property
     def name(self) -> str | None:
@@ -165,7 +172,7 @@ class BoundedTensorSpec(TensorSpec):
         return type(self), (self._shape, self._dtype, self._minimum, self._maximum, self._name)
 
 
-class SparseTensorSpec(TypeSpec):
+class SparseTensorSpec(_OfShape):
     """The dense shape and dtype of a `SparseTensor`."""
 
     _parts = ("shape", "dtype")
@@ -175,16 +182,6 @@ class SparseTensorSpec(TypeSpec):
     ) -> None:
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
-
-    @property
-    def shape(self) -> TensorShape:
-        """The dense shape."""
-        return self._shape
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype of the values."""
-        return self._dtype
 
     @property
     def value_type(self) -> Any:

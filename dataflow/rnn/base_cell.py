@@ -145,3 +145,35 @@ class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ("c", "h"))):
         if self.c.dtype != self.h.dtype:
             raise TypeError(f"Inconsistent internal state: {self.c.dtype} vs {self.h.dtype}")
         return self.c.dtype
+
+
+class SameSizes(RNNCell):
+    """A cell whose state and output have ``num_units`` elements each."""
+
+    _num_units: int
+
+    @property
+    def state_size(self) -> Any:
+        return self._num_units
+
+    @property
+    def output_size(self) -> Any:
+        return self._num_units
+
+
+class LSTMSizes(SameSizes):
+    """A cell whose state is a pair: the memory, of ``num_units`` elements, and the output."""
+
+    @property
+    def state_size(self) -> Any:
+        return LSTMStateTuple(self._num_units, self.output_size)
+
+
+class ProjectedSizes(LSTMSizes):
+    """A cell whose output has ``num_proj`` elements, of a projection, where that is not ``None``."""
+
+    _num_proj: int | None
+
+    @property
+    def output_size(self) -> Any:
+        return self._num_proj or self._num_units

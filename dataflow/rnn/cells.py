@@ -19,7 +19,9 @@ from dataflow.ops.math import matmul, sigmoid, tanh
 from dataflow.ops.sources import constant
 from dataflow.rnn.base_cell import (
     LSTMStateTuple as LSTMStateTuple,
+    ProjectedSizes,
     RNNCell as RNNCell,
+    SameSizes,
     depth_of,
     zeros_of_size as zeros_of_size,
 )
@@ -49,7 +51,7 @@ def _activation(activation: Any) -> Any:
 _zero_state_tensors = zeros_of_size  # TensorFlow's private name, by which Sonnet calls it
 
 
-class BasicRNNCell(RNNCell):
+class BasicRNNCell(SameSizes):
     """``output = new state = activation(W inputs + U state + b)``."""
 
     _only_floating = True
@@ -67,14 +69,6 @@ class BasicRNNCell(RNNCell):
         self._num_units = num_units
         self._activation = _activation(activation)
 
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
-
     def build(self, input_shape: Any) -> None:
         depth = depth_of(input_shape)
         self._kernel = self.add_variable("kernel", [depth + self._num_units, self._num_units])
@@ -87,7 +81,7 @@ class BasicRNNCell(RNNCell):
         return output, output
 
 
-class GRUCell(RNNCell):
+class GRUCell(SameSizes):
     """Gated recurrent unit (Cho et al. 2014)."""
 
     _only_floating = True
@@ -108,14 +102,6 @@ class GRUCell(RNNCell):
         self._activation = _activation(activation)
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
-
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
 
     def build(self, input_shape: Any) -> None:
         depth, units = depth_of(input_shape), self._num_units
@@ -149,7 +135,7 @@ class GRUCell(RNNCell):
         return new, new
 
 
-class BasicLSTMCell(RNNCell):
+class BasicLSTMCell(SameSizes):
     """LSTM without peepholes or projection (Zaremba et al. 2014); ``forget_bias`` is added to f."""
 
     _only_floating = True
@@ -177,10 +163,6 @@ class BasicLSTMCell(RNNCell):
             return LSTMStateTuple(self._num_units, self._num_units)
         return 2 * self._num_units
 
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
-
     def build(self, input_shape: Any) -> None:
         units = self._num_units
         self._kernel = self.add_variable("kernel", [depth_of(input_shape) + units, 4 * units])
@@ -200,11 +182,9 @@ class BasicLSTMCell(RNNCell):
         return new_h, array.concat([new_c, new_h], 1)
 
 
-class ProjectedLSTM(RNNCell):
+class ProjectedLSTM(ProjectedSizes):
     """An LSTM whose output has ``num_proj`` elements, of a projection, where that is not ``None``."""
 
-    _num_units: int
-    _num_proj: int | None
     _proj_clip: float | None
     _projection: Any
     _state_is_tuple: bool
@@ -214,10 +194,6 @@ class ProjectedLSTM(RNNCell):
         if self._state_is_tuple:
             return LSTMStateTuple(self._num_units, self.output_size)
         return self._num_units + self.output_size
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_proj or self._num_units
 
     def _parts(self, state: Any) -> tuple[Any, Any]:
         """The memory and the last output."""

@@ -14,8 +14,13 @@ from dataflow.ops.initializers import (
     zeros_initializer,
 )
 from dataflow.ops.math import matmul, sigmoid, tanh
-from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell, depth_of
-from dataflow.rnn.gated_cells import SameSizes
+from dataflow.rnn.base_cell import (
+    LSTMSizes,
+    LSTMStateTuple,
+    ProjectedSizes,
+    SameSizes,
+    depth_of,
+)
 
 
 class IndRNNCell(SameSizes):
@@ -102,7 +107,7 @@ class IndyGRUCell(SameSizes):
         return new, new
 
 
-class IndyLSTMCell(SameSizes):
+class IndyLSTMCell(LSTMSizes):
     """`tf.nn.rnn_cell.BasicLSTMCell` whose units see of the state only themselves.
 
     Source: Gonnet and Deselaers, "IndyLSTMs: independently recurrent LSTMs", 2019.
@@ -126,10 +131,6 @@ class IndyLSTMCell(SameSizes):
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
 
-    @property
-    def state_size(self) -> Any:
-        return LSTMStateTuple(self._num_units, self._num_units)
-
     def build(self, input_shape: Any) -> None:
         gates = 4 * self._num_units
         self._kernel_w = self.add_variable(
@@ -152,7 +153,7 @@ class IndyLSTMCell(SameSizes):
         return new_h, LSTMStateTuple(new_c, new_h)
 
 
-class GLSTMCell(RNNCell):
+class GLSTMCell(ProjectedSizes):
     """LSTM in groups: each computes its share of the gates from its share of inputs and outputs.
 
     ``num_units`` and ``num_proj`` are multiples of ``number_of_groups``. Source: Kuchaiev and Ginsburg,
@@ -180,14 +181,6 @@ class GLSTMCell(RNNCell):
         self._num_groups = number_of_groups
         self._forget_bias = forget_bias
         self._activation = activation
-
-    @property
-    def state_size(self) -> Any:
-        return LSTMStateTuple(self._num_units, self.output_size)
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_proj or self._num_units
 
     def build(self, input_shape: Any) -> None:
         rows = depth_of(input_shape) // self._num_groups + self.output_size // self._num_groups

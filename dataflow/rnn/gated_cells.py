@@ -15,26 +15,12 @@ from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import matmul, reduce_mean, rsqrt, sigmoid, square, tanh
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import get_variable
-from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell, depth_of
+from dataflow.rnn.base_cell import LSTMSizes, LSTMStateTuple, RNNCell, SameSizes, depth_of
 from dataflow.rnn.cell_wrappers import CellAround
 from dataflow.shapes import TensorShape
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
-
-
-class SameSizes(RNNCell):
-    """A cell whose state and output have ``num_units`` elements each."""
-
-    _num_units: int
-
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
 
 
 def gain_and_shift(
@@ -55,7 +41,7 @@ def normalized_units(x: TensorLike, gamma: Any, beta: TensorLike) -> Any:
     return centered * scale * gamma + beta
 
 
-class LayerNormBasicLSTMCell(SameSizes):
+class LayerNormBasicLSTMCell(LSTMSizes):
     """`BasicLSTMCell` with each gate and the state normalized over its units (Ba, Kiros, Hinton 2016).
 
     ``dropout_keep_prob`` drops units of the candidate, without loss of memory (Semeniuta et al. 2016). States
@@ -83,10 +69,6 @@ class LayerNormBasicLSTMCell(SameSizes):
         self._gain, self._shift = norm_gain, norm_shift
         self._keep_prob, self._seed = dropout_keep_prob, dropout_prob_seed
         self._was_called = False
-
-    @property
-    def state_size(self) -> Any:
-        return LSTMStateTuple(self._num_units, self._num_units)
 
     def build(self, input_shape: Any) -> None:
         units = self._num_units

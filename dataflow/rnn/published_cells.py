@@ -14,13 +14,19 @@ from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import exp, floormod, log, matmul, sigmoid, tanh
 from dataflow.ops.random import random_uniform
 from dataflow.ops.seeds import count_left_out
-from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell, depth_of
+from dataflow.rnn.base_cell import (
+    LSTMSizes,
+    LSTMStateTuple,
+    ProjectedSizes,
+    SameSizes,
+    depth_of,
+)
 from dataflow.rnn.cells import GRUCell, ProjectedLSTM
-from dataflow.rnn.gated_cells import SameSizes, gain_and_shift, normalized_units
+from dataflow.rnn.gated_cells import gain_and_shift, normalized_units
 from dataflow.rnn.linear import joined_product, sharded_kernel
 
 
-class NASCell(RNNCell):
+class NASCell(ProjectedSizes):
     """The cell that architecture search found (Zoph and Le 2016); states are `LSTMStateTuple`."""
 
     def __init__(
@@ -35,14 +41,6 @@ class NASCell(RNNCell):
         self._num_units = num_units
         self._num_proj = num_proj
         self._use_bias = use_bias
-
-    @property
-    def state_size(self) -> Any:
-        return LSTMStateTuple(self._num_units, self.output_size)
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_proj or self._num_units
 
     def build(self, input_shape: Any) -> None:
         gates = 8 * self._num_units
@@ -218,7 +216,7 @@ class IntersectionRNNCell(SameSizes):
         return output, new_state
 
 
-class PhasedLSTMCell(SameSizes):
+class PhasedLSTMCell(LSTMSizes):
     """LSTM whose units open at times of their own (Neil, Pfeiffer, Liu 2016).
 
     Inputs are a pair: the time of each sequence [batch, 1], and features [batch, size].
@@ -241,10 +239,6 @@ class PhasedLSTMCell(SameSizes):
         self._leak, self._ratio_on = leak, ratio_on
         self._trainable_ratio_on = trainable_ratio_on
         self._periods = period_init_min, period_init_max
-
-    @property
-    def state_size(self) -> Any:
-        return LSTMStateTuple(self._num_units, self._num_units)
 
     def build(self, input_shape: Any) -> None:
         units = self._num_units

@@ -42,7 +42,22 @@ class CheckpointSaverListener:
         """Called at the end."""
 
 
-class CheckpointSaverHook(SessionRunHook):
+class _OfGlobalStep(SessionRunHook):
+    """A hook that asks for the global step in each run."""
+
+    _global_step_tensor: Any
+    _steps_per_run = 1
+
+    def _set_steps_per_run(self, steps_per_run: int) -> None:
+        """How far each run takes the global step, for a loop of steps inside of one run."""
+        self._steps_per_run = steps_per_run
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Fetches the global step."""
+        return SessionRunArgs(self._global_step_tensor)
+
+
+class CheckpointSaverHook(_OfGlobalStep):
     """Saves a checkpoint every ``save_secs`` seconds or ``save_steps`` steps, and at the end.
 
     Raises `ValueError` for a ``saver`` and a ``scaffold`` at once.
@@ -69,11 +84,6 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self.listeners = list(listeners or [])
         self._save_graph_def = save_graph_def
-        self._steps_per_run = 1
-
-    def _set_steps_per_run(self, steps_per_run: int) -> None:
-        """How far each run takes the global step, for a loop of steps inside of one run."""
-        self._steps_per_run = steps_per_run
 
     def begin(self) -> None:
         """Finds the global step."""
@@ -89,10 +99,6 @@ class CheckpointSaverHook(SessionRunHook):
             write_graph(graph, self._checkpoint_dir, "graph.pbtxt")
         self._summary_writer.add_graph(graph)
         self.save_now(session)
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetches the global step."""
-        return SessionRunArgs(self._global_step_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Saves where it is due."""
@@ -230,7 +236,7 @@ class SummarySaverHook(SessionRunHook):
         return list(op) if isinstance(op, (list, tuple)) else [op]
 
 
-class StepCounterHook(SessionRunHook):
+class StepCounterHook(_OfGlobalStep):
     """Writes and logs steps per second, every so many steps or seconds."""
 
     def __init__(
@@ -245,11 +251,6 @@ class StepCounterHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_steps=every_n_steps, every_secs=every_n_secs)
         self._summary_writer = summary_writer
         self._output_dir = output_dir
-        self._steps_per_run = 1
-
-    def _set_steps_per_run(self, steps_per_run: int) -> None:
-        """How far each run takes the global step, for a loop of steps inside of one run."""
-        self._steps_per_run = steps_per_run
 
     def begin(self) -> None:
         """Opens the writer."""
@@ -257,10 +258,6 @@ class StepCounterHook(SessionRunHook):
             self._summary_writer = FileWriterCache.get(self._output_dir)
         self._global_step_tensor = needed_global_step(self)
         self._summary_tag = self._global_step_tensor.op.name + "/sec"
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetches the global step."""
-        return SessionRunArgs(self._global_step_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Writes the rate where it is due."""

@@ -39,7 +39,48 @@ def _saver_or_default() -> Any:
     return saver
 
 
-class Scaffold:
+class InitializationOps:
+    """The ops with which a `Scaffold`, or a `Supervisor`, makes a session ready, and what saves it."""
+
+    _init_op: Any
+    _ready_op: Any
+    _ready_for_local_init_op: Any
+    _summary_op: Any
+    _saver: Any
+    _init_feed_dict: Any
+
+    @property
+    def init_op(self) -> Any:
+        """Initializes the global variables."""
+        return self._init_op
+
+    @property
+    def ready_op(self) -> Any:
+        """The names of what is not initialized."""
+        return self._ready_op
+
+    @property
+    def ready_for_local_init_op(self) -> Any:
+        """The names of global variables that are not initialized."""
+        return self._ready_for_local_init_op
+
+    @property
+    def summary_op(self) -> Any:
+        """All summaries, merged."""
+        return self._summary_op
+
+    @property
+    def saver(self) -> Any:
+        """The `Saver`."""
+        return self._saver
+
+    @property
+    def init_feed_dict(self) -> Any:
+        """What to feed to ``init_op``."""
+        return self._init_feed_dict
+
+
+class Scaffold(InitializationOps):
     """Initializers, readiness checks, summaries and saver of a model; what is not given is made.
 
     `finalize` makes them and closes the graph. ``init_fn(scaffold, session)`` is called after
@@ -121,21 +162,6 @@ class Scaffold:
         return None if function is None else (lambda session: function(self, session))
 
     @property
-    def init_op(self) -> Any:
-        """Initializes the global variables."""
-        return self._init_op
-
-    @property
-    def ready_op(self) -> Any:
-        """The names of what is not initialized."""
-        return self._ready_op
-
-    @property
-    def ready_for_local_init_op(self) -> Any:
-        """The names of global variables that are not initialized."""
-        return self._ready_for_local_init_op
-
-    @property
     def local_init_op(self) -> Any:
         """Initializes local variables and tables."""
         return self._local_init_op
@@ -144,21 +170,6 @@ class Scaffold:
     def local_init_feed_dict(self) -> Any:
         """What to feed to ``local_init_op``."""
         return self._local_init_feed_dict
-
-    @property
-    def summary_op(self) -> Any:
-        """All summaries, merged."""
-        return self._summary_op
-
-    @property
-    def saver(self) -> Any:
-        """The `Saver`."""
-        return self._saver
-
-    @property
-    def init_feed_dict(self) -> Any:
-        """What to feed to ``init_op``."""
-        return self._init_feed_dict
 
     @staticmethod
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Any) -> Any:

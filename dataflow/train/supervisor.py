@@ -27,6 +27,7 @@ from dataflow.summary.file_writer import FileWriter
 from dataflow.train.coordinator import Coordinator, LooperThread
 from dataflow.train.global_step import assert_global_step, global_step as global_step_value
 from dataflow.train.saver import Saver
+from dataflow.train.scaffold import InitializationOps
 from dataflow.train.session_manager import SessionManager
 from dataflow.train.supervisor_threads import (
     SVStepCounterThread,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("tensorflow")
 
 
-class Supervisor:
+class Supervisor(InitializationOps):
     """Keeps a training program going: a session that is ready, and threads that save.
 
     The chief initializes the model, or restores it from ``logdir``, and every
@@ -173,34 +174,9 @@ class Supervisor:
         return self._coord
 
     @property
-    def init_op(self) -> Any:
-        """Initializes the global variables."""
-        return self._init_op
-
-    @property
-    def init_feed_dict(self) -> Any:
-        """What to feed to ``init_op``."""
-        return self._init_feed_dict
-
-    @property
-    def ready_op(self) -> Any:
-        """The names of what is not initialized."""
-        return self._ready_op
-
-    @property
-    def ready_for_local_init_op(self) -> Any:
-        """The names of global variables that are not initialized, or ``None``."""
-        return self._ready_for_local_init_op
-
-    @property
     def summary_writer(self) -> Any:
         """The `FileWriter`, in the chief."""
         return self._summary_writer
-
-    @property
-    def summary_op(self) -> Any:
-        """All summaries, merged."""
-        return self._summary_op
 
     @property
     def save_summaries_secs(self) -> float:
@@ -211,11 +187,6 @@ class Supervisor:
     def global_step(self) -> Any:
         """The global step, or ``None``."""
         return self._global_step
-
-    @property
-    def saver(self) -> Any:
-        """The `Saver`, or ``None``."""
-        return self._saver
 
     @property
     def save_model_secs(self) -> float:
