@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dataflow.device_spec import DeviceSpec, canonical_name, merge_names
 from dataflow.errors import ShapeError
 from dataflow.graph import tracebacks
-from dataflow.graph.control_dependencies import ControlDependencies
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.flat_inputs import infer_type_attrs
 from dataflow.graph.graph_elements import element_of
+from dataflow.graph.graph_scopes import GraphScopes
 from dataflow.graph.name_scopes import NameScope
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -37,7 +35,7 @@ class _OfThread(threading.local):
     name_stack = ""
 
 
-class Graph:
+class Graph(GraphScopes):
     """A dataflow graph. Nodes are added by calling ops while the graph is the default one.
 
     ``version`` grows with every node, ``num_mutations`` with every change of a node that was made
@@ -53,8 +51,6 @@ class Graph:
 
     #: What the outputs of nodes are.
     tensor_class: type[Tensor] = Tensor
-    #: Whether nodes run as they are made (`graph.eager`).
-    executes_eagerly = False
     #: Whether it is the graph of a function, which is called from another one.
     building_function = False
     #: Whether the variables that are made in it are eager code's, as in the graph of Keras's models.
@@ -67,23 +63,15 @@ class Graph:
     is_of_kinds = False
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = threading.RLock()
         self.operations: list[Operation] = []
         self.op_by_name: dict[str, Operation] = {}
         self.names_in_use: dict[str, int] = {}
         self._of_thread = _OfThread()
-        self.device_stack: list[Any] = []
-        self.current_device = ""  # merged from the stack, when no function is on it
-        self._device_is_dynamic = False
-        self.control_stack: list[ControlDependencies] = []
-        self._colocation_stack: list[Operation] = []
-        self.control_flow_context: Any = None
         self._collections: dict[Any, list[Any]] = {}
-        self._gradient_override_map: dict[str, str] = {}
-        self._attr_scope: dict[str, Any] = {}
         self._finalized = False
         self.num_mutations = 0
-        self.current_container = ""
         #: For the graph of a function: tensors of outer graphs -> what stands for them in here.
         self.captures: dict[Tensor, Tensor] | None = None
         #: How many functions under `tf.function` are being traced into this graph.
@@ -403,171 +391,6 @@ class Graph:
     def get_name_scope(self) -> str:
         """The current scope, without a trailing ``/``."""
         return self.name_stack
-
-    # ---- devices and colocation -----------------------------------------------------------
-
-    @contextlib.contextmanager
-    def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Pins nodes made inside the block; inner blocks complete and override outer ones.
-
-        Takes a device name, a `DeviceSpec`, a function from `Operation` to a device name, or
-        ``None``, which drops all outer devices. Raises `ValueError` for a name it cannot read, and
-        `RuntimeError` where a block is left before one inside it.
-        """
-        spec = device_name_or_function
-        if isinstance(spec, DeviceSpec):
-            spec = spec.to_string()
-        if isinstance(spec, bytes):
-            spec = spec.decode()
-        if isinstance(spec, str):
-            spec = canonical_name(spec)
-        elif spec is not None and not callable(spec):
-            raise ValueError(
-                f"tf.device takes a device name, a function or None, got {type(spec).__name__}."
-            )
-        saved = (self.device_stack, self.current_device, self._device_is_dynamic)
-        self.device_stack = mine = [*self.device_stack, spec]
-        self._refresh_device()
-        try:
-            yield
-        finally:
-            if self.device_stack is not mine:
-                raise RuntimeError(
-                    "Exiting device scope without proper scope nesting: a tf.device block that was "
-                    "entered later is still open. Leave the inner one first; `with` does."
-                )
-            self.device_stack, self.current_device, self._device_is_dynamic = saved
-
-    def _refresh_device(self) -> None:
-        self._device_is_dynamic = any(callable(s) for s in self.device_stack)
-        self.current_device = ""
-        if not self._device_is_dynamic:
-            for spec in self.device_stack:
-                self.current_device = "" if spec is None else merge_names(self.current_device, spec)
-
-    def _apply_device_functions(self, op: Operation) -> str:
-        """Innermost first, as in TensorFlow: what is set already wins, ``None`` stops."""
-        op.device = ""
-        for spec in reversed(self.device_stack):
-            if spec is None:
-                break
-            if callable(spec):
-                result = spec(op)
-                if isinstance(result, DeviceSpec):
-                    result = result.to_string()
-                op.device = canonical_name(result or "")
-            else:
-                op.device = merge_names(spec, op.device)
-        return op.device
-
-    @contextlib.contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Nodes made inside the block have the device of ``op`` and join its colocation groups.
-
-        Outer `device` blocks do not reach into the block. Groups of outer blocks are kept, and the
-        innermost op that has a device decides, unless ``ignore_existing``. ``None`` adds no group, and raises `ValueError`
-        without ``ignore_existing``.
-        """
-        if op is None and not ignore_existing:
-            raise ValueError(
-                "Trying to reset colocation (op is None) but ignore_existing is not True: write "
-                "tf.colocate_with(None, ignore_existing=True)."
-            )
-        leaders = []
-        if op is not None and not getattr(op, "graph", self).executes_eagerly:
-            element = self.as_graph_element(op._ref() if hasattr(op, "_ref") else op)
-            leaders.append(element.op if isinstance(element, Tensor) else element)
-        with self._colocated(leaders, ignore_existing):
-            yield
-
-    def colocate_with_references(self, tensors: Sequence[Tensor]) -> Any:
-        """The block in which a node is made that takes these tensors by reference."""
-        return self._colocated([t.op for t in tensors if t.op.graph is self], False)
-
-    @contextlib.contextmanager
-    def _colocated(self, leaders: list[Operation], ignore_existing: bool) -> Iterator[None]:
-        saved = self._colocation_stack
-        saved_devices = (self.device_stack, self.current_device, self._device_is_dynamic)
-        self._colocation_stack = [*([] if ignore_existing else saved), *leaders]
-        self.device_stack, self.current_device, self._device_is_dynamic = [], "", False
-        try:
-            yield
-        finally:
-            self._colocation_stack = saved
-            self.device_stack, self.current_device, self._device_is_dynamic = saved_devices
-
-    # ---- control --------------------------------------------------------------------------
-
-    @contextlib.contextmanager
-    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
-        """Nodes made inside the block run after ``control_inputs``; ``None`` drops outer ones."""
-        saved = self.control_stack
-        saved_context = self.control_flow_context
-        if control_inputs is None:
-            self.control_stack = []
-            self.control_flow_context = None
-        else:
-            ops: list[Operation] = []
-            for item in control_inputs:
-                from_indexed = getattr(item, "op", None)
-                if isinstance(item, Operation):
-                    op = item
-                elif isinstance(from_indexed, Operation) and not isinstance(item, Tensor):
-                    op = from_indexed
-                else:
-                    element = self.as_graph_element(item)
-                    op = element.op if isinstance(element, Tensor) else element
-                if op.graph is not self:
-                    raise ValueError(f"Operation {op.name!r} is not an element of this graph.")
-                if op not in ops:
-                    ops.append(op)
-            self.control_stack = [*saved, ControlDependencies(ops)]
-        try:
-            yield
-        finally:
-            self.control_stack = saved
-            self.control_flow_context = saved_context
-
-    def _get_control_flow_context(self) -> Any:
-        return self.control_flow_context
-
-    def _set_control_flow_context(self, context: Any) -> None:
-        self.control_flow_context = context
-
-    @contextlib.contextmanager
-    def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
-        """Ops of these types made inside the block use gradients registered under other names."""
-        if not isinstance(op_type_map, dict):
-            raise TypeError("op_type_map must be a dictionary from op type to gradient name")
-        for key, value in op_type_map.items():
-            if not isinstance(key, str) or not isinstance(value, str):
-                raise TypeError("op_type_map must map strings to strings")
-        saved = self._gradient_override_map
-        self._gradient_override_map = {**saved, **op_type_map}
-        try:
-            yield
-        finally:
-            self._gradient_override_map = saved
-
-    @contextlib.contextmanager
-    def attributes_of_new_nodes(self, attrs: dict[str, Any]) -> Iterator[None]:
-        """Nodes made inside the block get these attributes, where they have none of that name."""
-        saved = self._attr_scope
-        self._attr_scope = {**saved, **attrs}
-        try:
-            yield
-        finally:
-            self._attr_scope = saved
-
-    @contextlib.contextmanager
-    def container(self, container_name: str) -> Iterator[str]:
-        """Variables and queues made inside the block live in this container of the server."""
-        saved = self.current_container
-        self.current_container = container_name
-        try:
-            yield container_name
-        finally:
-            self.current_container = saved
 
     # ---- collections ----------------------------------------------------------------------
 
