@@ -95,8 +95,14 @@ def stack(x: Any, axis: int = 0) -> Any:
 
 
 def tile(x: Any, n: Any) -> Any:
-    """``x`` repeated ``n`` times: a number for each axis."""
-    return array.tile(x, [n] if isinstance(n, int) else n)
+    """``x`` repeated ``n`` times: a number for each axis; in the package keras fewer are those of the last axes."""
+    if isinstance(n, int):
+        n = [n]
+    from dataflow.keras import backend
+
+    if backend.is_package_keras() and isinstance(n, (list, tuple)):
+        n = [*[1] * (x.shape.ndims - len(n)), *n]
+    return array.tile(x, n)
 
 
 def transpose(x: Any) -> Any:

@@ -15,7 +15,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.keras.backend_settings import backend_seed
 from dataflow.ops import array, math, random
-from dataflow.ops.ctc import ctc_beam_search_decoder_v2, ctc_greedy_decoder, ctc_loss
+from dataflow.ops.ctc import ctc_beam_search_decoder, ctc_greedy_decoder, ctc_loss
 from dataflow.ops.elementary import log
 from dataflow.ops.normalization import batch_normalization as _batch_normalization, fused_batch_norm
 from dataflow.ops.reduce import reduce_sum
@@ -64,9 +64,10 @@ def _filled(tensor: Any, values: Any, shape: Any, dtype: Any, name: str | None) 
     return _backend().variable(values(sizes), _dtype(dtype), name)
 
 
-def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable with the identity matrix [size, size]."""
-    return _backend().variable(np.eye(size), _dtype(dtype), name)
+def eye(size: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable with the identity matrix [size, size]; ``size`` may be (rows, columns)."""
+    sizes = size if isinstance(size, (list, tuple)) else [size]
+    return _backend().variable(np.eye(*sizes), _dtype(dtype), name)
 
 
 def random_normal_variable(shape: Any, mean: float, scale: float, dtype: Any = None, name: str | None = None, seed: int | None = None) -> Any:  # fmt: skip
@@ -281,8 +282,11 @@ def ctc_batch_cost(
     return array.expand_dims(ctc_loss(labels, logits, lengths), 1)
 
 
-def ctc_decode(y_pred: TensorLike, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1) -> Any:  # fmt: skip
+def ctc_decode(y_pred: TensorLike, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool | None = None) -> Any:  # fmt: skip
     """``(paths, scores)``: label sequences [batch, longest] filled up with -1, and how likely they are.
+
+    ``merge_repeated``, of the package keras: whether a beam's path has equal labels side by side once; there
+    they stay by default, in `tf.keras` of TensorFlow 1.15 they do not.
 
     ``y_pred`` [batch, steps, classes] holds probabilities, ``input_length`` [batch] the steps.
     """
@@ -291,5 +295,9 @@ def ctc_decode(y_pred: TensorLike, input_length: Any, greedy: bool = True, beam_
     if greedy:
         paths, scores = ctc_greedy_decoder(logits, lengths)
     else:
-        paths, scores = ctc_beam_search_decoder_v2(logits, lengths, beam_width, top_paths)
+        if merge_repeated is None:
+            merge_repeated = not _backend().is_package_keras()
+        paths, scores = ctc_beam_search_decoder(
+            logits, lengths, beam_width, top_paths, merge_repeated
+        )
     return [sparse_tensor_to_dense(path, default_value=-1) for path in paths], scores

@@ -78,6 +78,8 @@ def _reduction(function: Callable[..., Any]) -> Any:
     def reduced(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
         if as_dtype(x.dtype).base_dtype.name == "bool" and function is reduce.reduce_mean:
             x = math.cast(x, floatx())
+        if function in (reduce.reduce_any, reduce.reduce_all):
+            x = math.cast(x, "bool")
         return function(x, axis=axis, keepdims=keepdims)
 
     reduced.__doc__ = f"As `tf.{function.__name__}`."

@@ -132,8 +132,9 @@ def binary_cross_entropy(target: Any, output: Any, from_logits: bool = False) ->
             target = array.reshape(target, array.shape(logits))
         return sigmoid_cross_entropy_with_logits(labels=target, logits=logits)
     output = clip_by_value(output, K.epsilon(), 1.0 - K.epsilon())
-    # 1.15 adds epsilon to what it has clipped, so that nothing costs more than -log(2 epsilon)
-    return -(target * log(output + K.epsilon()) + (1.0 - target) * log(1.0 - output + K.epsilon()))
+    # 1.15 adds epsilon to what it has clipped, so that nothing costs more than -log(2 epsilon); the package does not
+    more = 0.0 if K.is_package_keras() else K.epsilon()
+    return -(target * log(output + more) + (1.0 - target) * log(1.0 - output + more))
 
 
 def categorical_crossentropy(

@@ -187,3 +187,18 @@ def test_random_variables_are_those_of_tensorflow(as_tensorflow):
     np.testing.assert_allclose(uniform, [0.9650557, 0.2042885, 0.482106], rtol=1e-5)
     normal = K.get_value(K.random_normal_variable((3,), 0, 1))
     np.testing.assert_allclose(normal, [-0.6189654, -0.02235814, -0.8470676], rtol=1e-5)
+
+
+def test_numbers_other_than_0_are_true_and_beams_merge_repeated_labels() -> None:
+    K = tf.keras.backend
+    x = K.constant([[0.0, 2.0], [0.0, 0.0]])
+    assert K.eval(K.any(x, axis=1)).tolist() == [True, False]
+    assert K.eval(K.all(x, axis=1, keepdims=True)).tolist() == [[False], [False]]
+    steps = np.full((1, 5, 3), 0.05)
+    steps[0, range(5), [0, 2, 0, 0, 1]] = 0.9  # 2 is the blank: the path is 0, 0, 1
+    given = (K.constant(steps), K.constant([5], dtype="int32"))
+    (merged,), scores = K.ctc_decode(*given, greedy=False)
+    assert K.eval(merged).tolist() == [[0, 1]]  # as in TensorFlow 1.15
+    np.testing.assert_allclose(K.eval(scores), [[-0.36723]], atol=1e-5)
+    (kept,), _ = K.ctc_decode(*given, greedy=True)
+    assert K.eval(kept).tolist() == [[0, 0, 1]]

@@ -144,3 +144,28 @@ result.append("Swap" in keras.utils.get_custom_objects())
 """
     )
     assert found == [[[3]], [[2]], False]
+
+
+def test_functions_of_the_backend_as_the_package_has_them() -> None:
+    found = result_of(
+        _BEGIN
+        + """
+steps = np.full((1, 5, 3), 0.05)
+steps[0, range(5), [0, 2, 0, 0, 1]] = 0.9
+decoded = [K.ctc_decode(K.constant(steps), K.constant([5], "int32"), greedy=False, **how)[0][0]
+           for how in ({}, {"merge_repeated": True})]
+x = K.constant([[0.0, 2.0]])
+result = [K.eval(t).tolist() for t in (*decoded, K.tile(x, 2), K.tile(x, (2, 1)), K.eye((2, 3)), K.any(x, axis=1),
+    K.all(x), K.binary_crossentropy(K.constant([1.0]), K.constant([0.0])))]
+"""
+    )
+    assert found[:7] == [
+        [[0, 0, 1]],
+        [[0, 1]],
+        [[0, 2, 0, 2]],
+        [[0, 2], [0, 2]],
+        [[1, 0, 0], [0, 1, 0]],
+        [True],
+        False,
+    ]
+    np.testing.assert_allclose(found[7], -np.log(1e-7), rtol=1e-6)
