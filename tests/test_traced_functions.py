@@ -222,3 +222,36 @@ def test_variables_of_a_function_in_a_graph_are_not_called_after_it():
         assert "outer/model/mul" in names
         sess.run(tf.global_variables_initializer())
         assert sess.run(product) == 30.0
+
+
+def test_a_function_runs_initializers_that_were_there_before_it() -> None:
+    """An agent's ``initialize()`` is a function that makes the group of them and returns nothing."""
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        v = tf.compat.v2.Variable([1.0, 2.0])
+        w = tf.Variable(3.0)
+
+        @tf.function
+        def initialize() -> None:
+            tf.variables_initializer([v, w])
+
+        @tf.function
+        def initialized() -> Any:
+            tf.variables_initializer([v, w])
+            return tf.constant(7)
+
+        session.run(initialize())
+        assert session.run(w) == 3.0
+        session.run([v.assign([0.0, 0.0]), w.assign(0.0)])
+        assert session.run(initialized()) == 7
+        assert [list(session.run(v)), session.run(w)] == [[1.0, 2.0], 3.0]
+
+        @tf.function
+        def twice(x: Any) -> Any:
+            return x * 2.0
+
+        before = w.assign(5.0)
+        x = tf.constant(1.0)
+        made = len(graph.get_operations())
+        with tf.control_dependencies([before]):  # which all wait for, with or without a function
+            twice(x)
+        assert len(graph.get_operations()) - made == 2

@@ -21,10 +21,11 @@ def in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
     """
     first = len(graph.operations)
     outer = graph.control_flow_context
+    waited = {op for controls in graph.control_stack for op in controls.ops}
 
     def effects() -> list[Operation]:
         last: Operation | None = None
-        found: list[Operation] = []
+        found = _asked_for(graph.operations[first:], waited)
         inner = False
         for op in graph.operations[first:]:
             if _place(op) is not outer:
@@ -51,6 +52,20 @@ def in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
         return found
 
     yield effects
+
+
+def _asked_for(made: list[Operation], waited: set[Operation]) -> list[Operation]:
+    """What was there before a function and changes something, and what one of its nodes waits for: initializers, say.
+
+    ``waited``: what all nodes wait for, made inside of `tf.control_dependencies`.
+    """
+    own = {*made, *waited}
+    before = dict.fromkeys(c for op in made for c in op.control_inputs if c not in own)
+    return [c for c in before if not c.outputs or c.op_def.stateful or _has_reference(c)]
+
+
+def _has_reference(op: Operation) -> bool:
+    return any(a.is_ref for a in op.op_def.inputs)
 
 
 def acting(graph: Any, first: int = 0, context: Any = None) -> list[Operation]:

@@ -21,6 +21,7 @@ from dataflow.ops.identity import identity
 from dataflow.ops.reshape import reshape
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.shape import need_rank, shape
+from dataflow.ops.sources import constant
 from dataflow.ops.sparse_dense import check_triple, rank_of, sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import (
     SparseTensor,
@@ -115,6 +116,10 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
                 rest = -int(np.prod(sizes))
                 if rest:
                     sizes = [total // rest if s == -1 else s for s in sizes]
+            if total is not None and total == np.prod(
+                sizes
+            ):  # a constant, of which more can be known
+                result = SparseTensor(indices, sp.values, constant(sizes, dtypes.int64))
             result.static_dims = tuple(None if s == -1 else s for s in sizes)
         count_left_out(1)  # the values, passed on
         return result

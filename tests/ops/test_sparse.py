@@ -293,3 +293,14 @@ def test_a_sparse_scalar_is_dense_as_a_scalar() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         total = tf.sparse.reduce_max_sparse(tf.SparseTensor([[0, 1], [1, 0]], [3, 7], [2, 2]))
         assert session.run(tf.sparse.to_dense(total)) == 7
+
+
+def test_the_dense_shape_after_a_reshape_is_a_constant_where_it_is_known() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        sizes = tf.constant([5, 4, 3], tf.int64)
+        sparse = tf.SparseTensor([[1, 2, 0]], [1.0], sizes)
+        flat = tf.sparse.reshape(sparse, [-1, 3])
+        again = tf.sparse.reshape(flat, tf.concat([sizes[:2], flat.dense_shape[1:]], 0))
+        assert [flat.shape.as_list(), again.shape.as_list()] == [[20, 3], [5, 4, 3]]
+        found = session.run(again)
+        assert found.indices.tolist() == [[1, 2, 0]] and found.dense_shape.tolist() == [5, 4, 3]
