@@ -99,10 +99,12 @@ class GFile:
         """
         if "b" in self._mode and isinstance(file_content, str):
             file_content = file_content.encode()
-        elif "b" not in self._mode and isinstance(file_content, bytes):
-            file_content = file_content.decode()
         with _translated(self._name):
-            self._open().write(file_content)
+            opened = self._open()
+            if "b" not in self._mode and isinstance(file_content, bytes):
+                opened.flush()  # what it holds goes first; these need not be UTF-8: a pickle
+                opened = opened.buffer
+            opened.write(file_content)
 
     def seek(self, offset: int = 0, whence: int = 0, position: int | None = None) -> None:
         """Moves to ``offset``."""

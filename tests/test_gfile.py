@@ -97,6 +97,9 @@ def test_files_take_text_and_bytes_whatever_their_mode(tmp_path: Path) -> None:
     assert (tmp_path / "bytes").read_bytes() == b"gr\xc3\xbcn\xff"
     with tf.gfile.GFile(str(tmp_path / "text"), "w") as file:
         file.write(b"gr\xc3\xbcn")
+        file.write("\u00fc")
+        file.write(b"\x80\x03")  # a pickle in a file of text
+        file.write("!")
         with pytest.raises(TypeError, match="must be str, not int"):
             file.write(3)
-    assert (tmp_path / "text").read_text(encoding="utf-8") == "gr\u00fcn"
+    assert (tmp_path / "text").read_bytes() == b"gr\xc3\xbcn\xc3\xbc\x80\x03!"

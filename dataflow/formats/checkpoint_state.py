@@ -46,14 +46,17 @@ def write_checkpoint_state(
     """Write ``state`` to ``directory`` in one step, and return the path of the file.
 
     With ``relative``, paths inside the folder are stored relative to it, so that the folder can be
-    moved; TensorFlow reads both. Relative paths always are, as a reader of the file takes them so.
+    moved; TensorFlow reads both. Relative paths always are, as a reader of the file takes them so: they begin at
+    the working folder where ``directory`` is relative, too, and else in ``directory``, as in TensorFlow.
     The latest path is added to all paths if it is missing there.
     """
     directory = local_path(directory)
 
     def stored(path: str) -> str:
         if not os.path.isabs(path):
-            return os.path.relpath(path, directory or os.curdir)
+            return (
+                path if os.path.isabs(directory) else os.path.relpath(path, directory or os.curdir)
+            )
         if not relative:
             return path
         inside = os.path.relpath(os.path.abspath(path), os.path.abspath(directory))

@@ -46,8 +46,9 @@ def latest_checkpoint(checkpoint_dir: Path, latest_filename: str | None = None) 
 
 
 def checkpoint_exists(checkpoint_prefix: Path) -> bool:
-    """Whether there is a checkpoint, ours or TensorFlow's, with this prefix."""
-    return bool(checkpoint_files(_text(checkpoint_prefix)))
+    """Whether there is a checkpoint, ours or TensorFlow's, with this prefix; what is in it is not read."""
+    prefix = _text(checkpoint_prefix)
+    return bool(checkpoint_files(prefix)) or os.path.isfile(f"{prefix}.index")
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: list[Path]) -> list[float]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import dataflow as tf
 from dataflow.errors import DataLossError, NotFoundError
 from dataflow.formats.checkpoint_state import (
     CheckpointState,
@@ -102,3 +103,13 @@ def test_arguments(tmp_path: Path) -> None:
         write_checkpoint_state(tmp_path, CheckpointState("a", ["a"], [1.0, 2.0]))
     with pytest.raises(NotFoundError, match="does not exist. Make it first"):
         write_checkpoint_state(tmp_path / "absent", CheckpointState("a"))
+
+
+def test_a_relative_path_begins_in_a_folder_given_by_its_whole_path(tmp_path: Path) -> None:
+    """As TensorFlow has it; only the index must be there, whatever is in it."""
+    tf.train.update_checkpoint_state(str(tmp_path), "model-3")
+    assert tf.train.latest_checkpoint(str(tmp_path)) is None
+    (tmp_path / "model-3.index").write_bytes(b"")
+    assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model-3")
+    assert tf.train.checkpoint_exists(str(tmp_path / "model-3"))
+    assert '"model-3"' in (tmp_path / "checkpoint").read_text()
