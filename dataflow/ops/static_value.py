@@ -260,6 +260,18 @@ def _real_div(op: Operation) -> Any:
     return np.asarray(np.divide(a, b), dtype=op.outputs[0].dtype.as_numpy_dtype)
 
 
+def _rounded(op_type: str, function: Callable[[Any], Any]) -> None:
+    def rule(op: Operation) -> Any:
+        value = static_value(op.inputs[0])
+        return None if value is None or value.size > 16 else np.asarray(function(value))
+
+    static_rule(op_type)(rule)
+
+
+_rounded("Floor", np.floor)
+_rounded("Ceil", np.ceil)
+
+
 @static_rule("FloorMod")
 def _floor_mod(op: Operation) -> Any:
     a, b = (static_value(t) for t in op.inputs)

@@ -61,6 +61,19 @@ def _mend_axes(module: types.ModuleType) -> None:
     module.Axes.hist = with_normed
 
 
+def _mend_figure(module: types.ModuleType) -> None:
+    """``add_subplot("111")``: the three digits as text."""
+    add_subplot = module.FigureBase.add_subplot
+
+    @functools.wraps(add_subplot)
+    def with_text(figure: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], str) and args[0].isdigit():
+            args = (int(args[0]),)
+        return add_subplot(figure, *args, **kwargs)
+
+    module.FigureBase.add_subplot = with_text
+
+
 def _mend_axis(module: types.ModuleType) -> None:
     """Labels of ticks, one for each: more than there are were left out, and those that had none stayed empty."""
     set_labels = module.Axis.set_ticklabels
@@ -83,4 +96,5 @@ MENDS: dict[str, Callable[[types.ModuleType], None]] = {
     "matplotlib.cm": _mend_color_maps,
     "matplotlib.axes._axes": _mend_axes,
     "matplotlib.axis": _mend_axis,
+    "matplotlib.figure": _mend_figure,
 }

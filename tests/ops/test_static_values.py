@@ -58,3 +58,10 @@ def test_numbers_in_a_list_become_what_the_op_takes_by_default() -> None:
         tf.slice(x, [0, two], [1, 2])  # this op has no default: TensorFlow refuses it, too
     with pytest.raises(TypeError, match="shape.*float32"):
         tf.reshape(x, [2.0, -1])
+
+
+def test_sizes_are_known_through_rounding() -> None:
+    half = tf.cast(tf.constant([3, 5]), tf.float32) / 2
+    low, high = (tf.cast(f(half), tf.int32) for f in (tf.floor, tf.ceil))
+    assert tf.ones(low).shape.as_list() == [1, 2]
+    assert tf.ones(high).shape.as_list() == [2, 3]

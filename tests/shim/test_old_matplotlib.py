@@ -70,3 +70,18 @@ result += [len(axes.get_xticks()), [label.get_text() for label in axes.get_xtick
 """
     )
     assert found == [["a", "b", ""], ["a", "b"], 2, ["", ""]]
+
+
+def test_a_subplot_by_its_digits_as_text() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    program = """
+import dataflow
+dataflow.as_tensorflow()
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+figure = plt.figure()
+spec = figure.add_subplot("223").get_subplotspec()
+result = [spec.get_gridspec().get_geometry(), spec.num1, figure.add_subplot(2, 2, 1).get_subplotspec().num1]
+"""
+    assert [*result_of(program)] == [[2, 2], 2, 0]
