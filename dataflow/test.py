@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import re
 import socket
 import tempfile
@@ -226,9 +227,11 @@ class TestCase(UnitAsserts):
     def setUp(self) -> None:
         """Starts with a new default graph and fixed seeds."""
         super().setUp()
+        self._close_cached()
         with contextlib.suppress(AssertionError):
             reset_default_graph()
         summary_state.writer = None  # one that another test has set as default
+        random.seed(87654321)
         np.random.seed(87654321)
         set_random_seed(87654321)
 
@@ -243,9 +246,12 @@ class TestCase(UnitAsserts):
         try:
             return super().run(result)
         finally:
-            if self._cached is not None:
-                self._cached.close()
-                self._cached = None
+            self._close_cached()
+
+    def _close_cached(self) -> None:
+        if self._cached is not None:
+            self._cached.close()
+            self._cached = None
 
     def tearDown(self) -> None:
         """Fails for a `checkedThread` that was not joined."""

@@ -80,8 +80,8 @@ def _as_reals(array: Any) -> Any:
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 
 
-def compute_gradient_error(*args: Any, **kwargs: Any) -> float:
-    """The largest difference between the two Jacobians of `compute_gradient`."""
+def compute_gradient_error(*args: Any, **kwargs: Any) -> Any:
+    """The largest difference between the two Jacobians of `compute_gradient`, a number of NumPy's."""
     result = compute_gradient(*args, **kwargs)
     pairs = result if isinstance(result, list) else [result]
-    return float(max(np.abs(a - b).max() if a.size else 0.0 for a, b in pairs))
+    return max(np.abs(a - b).max() if a.size else np.float64(0.0) for a, b in pairs)

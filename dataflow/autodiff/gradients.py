@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.graph.conversion import convert_n_to_tensor, internal_convert
+from dataflow.graph.conversion import internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import gradient_function_of
@@ -474,7 +474,7 @@ def hessians(
     result = []
     graph = default_graph()
     with graph.name_scope(name):
-        for x in convert_n_to_tensor(xs):
+        for x in xs:  # as it is: a variable may be read anew each time that it is converted
             (grad,) = gradients(ys, x, name="gradients", gate_gradients=gate_gradients)
             flat = reshape(grad, [-1])
             size = flat.shape[0].value
@@ -484,9 +484,9 @@ def hessians(
                 rows = map_rows(flat, x)
             else:
                 rows = stack([gradients(flat[i], x)[0] for i in range(size)])
-            full = concat([shape_of(x), shape_of(x)], 0)
+            full = concat([shape_of(grad), shape_of(grad)], 0)
             hessian = reshape(rows, full)
-            if x.dims is not None:
-                hessian.set_shape(x.dims + x.dims)
+            if grad.dims is not None:
+                hessian.set_shape(grad.dims + grad.dims)
             result.append(hessian)
     return result

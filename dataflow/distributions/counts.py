@@ -20,7 +20,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax
-from dataflow.ops.assertions import assert_equal
+from dataflow.ops.assertions import assert_equal, assert_less_equal
 from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.ops.casts import cast
 from dataflow.ops.graph_functions import control_dependencies, name_scope
@@ -90,10 +90,21 @@ class Binomial(_Counts):
         n, p = self.total_count, self.probs
         from dataflow.ops.special import xlog1py, xlogy
 
+        counts = self._valid(counts)
         choose = lgamma(1.0 + n) - lgamma(1.0 + counts) - lgamma(1.0 + n - counts)
         return xlogy(counts, p) + xlog1py(n - counts, -p) + choose
 
+    def _valid(self, counts: Any) -> Any:
+        """``counts``, once it is known that they are whole and at most the total, where that is to be checked."""
+
+        def few_enough(value: Any) -> Any:
+            text = "counts are not less than or equal to n."
+            return assert_less_equal(value, self.total_count, message=text)
+
+        return after(self._checked((whole_numbers, counts), (few_enough, counts)), counts)
+
     def _cdf(self, counts: Any) -> Any:
+        counts = self._valid(counts)
         like = array.zeros_like(counts * self.probs * self.total_count)
         counts, total, probs = counts + like, self.total_count + like, self.probs + like
         end = equal(counts, total)
@@ -271,6 +282,7 @@ class Poisson(Distribution):
 
         from dataflow.ops.math import logical_and
 
+        x = after(self._checked((whole_numbers, x)), x)
         if self.interpolate_nondiscrete:
             return x * self.log_rate - lgamma(1.0 + x) - self.rate
         whole = logical_and(x >= 0.0, equal(x, floor(x)))
@@ -279,6 +291,7 @@ class Poisson(Distribution):
         return array.where_v2(whole, found, np.array(-np.inf, found.dtype.as_numpy_dtype))
 
     def _cdf(self, x: Any) -> Any:
+        x = after(self._checked((whole_numbers, x)), x)
         x = x if self.interpolate_nondiscrete else floor(x)
         found = igammac(1.0 + maximum(x, 0.0), self.rate + array.zeros_like(x))
         return array.where_v2(x < 0.0, array.zeros_like(found), found)

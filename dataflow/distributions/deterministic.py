@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.distributions.distribution import FULLY_REPARAMETERIZED, Distribution
+from dataflow.distributions.distribution import FULLY_REPARAMETERIZED, Distribution, after
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
+from dataflow.ops.assertions import assert_equal
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import abs_, cast, reduce_prod
+from dataflow.ops.shape_assertions import assert_rank_at_least
 from dataflow.shapes import TensorShape
 
 
@@ -107,6 +109,14 @@ class VectorDeterministic(Deterministic):
         return array.shape(self._loc)[-1:]
 
     def _prob(self, x: TensorLike) -> Any:
+        if self.validate_args:
+            text = "Argument 'x' not defined in the same space R^k as this distribution"
+            own, given = self.event_shape_tensor(), array.shape(x)[-1:]
+            checks = [
+                assert_rank_at_least(x, 1),
+                assert_equal(own, given, message=text),
+            ]
+            x = after(checks, x)
         return reduce_prod(super()._prob(x), -1)
 
     def _cdf(self, x: TensorLike) -> Any:

@@ -18,6 +18,8 @@ from dataflow.shapes import normalize_axis
 
 #: Below the first, log_ndtr takes its asymptotic series; above the second, ``-ndtr(-x)``.
 _LIMITS = {np.dtype(np.float32): (-10.0, 5.0), np.dtype(np.float64): (-20.0, 8.0)}
+LOGNDTR_FLOAT32_LOWER, LOGNDTR_FLOAT32_UPPER = _LIMITS[np.dtype(np.float32)]
+LOGNDTR_FLOAT64_LOWER, LOGNDTR_FLOAT64_UPPER = _LIMITS[np.dtype(np.float64)]
 
 
 def _float(x: TensorLike) -> Any:

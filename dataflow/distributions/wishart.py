@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dataflow import dtypes
-from dataflow.distributions.distribution import FULLY_REPARAMETERIZED, Distribution
+from dataflow.distributions.distribution import FULLY_REPARAMETERIZED, Distribution, after
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
+from dataflow.ops.assertions import assert_less_equal
+from dataflow.ops.casts import cast
 from dataflow.ops.decompositions import cholesky
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import log, matmul, reduce_sum, sqrt, square
@@ -44,18 +45,19 @@ class WishartCholesky(Distribution):
         with name_scope(name) as scope:
             factor = self._factor(convert_to_tensor(scale, name="scale"))
             self._df = convert_to_tensor(df, factor.dtype, name="df")
-        size = factor.shape.as_list()[-1]
-        if size is None:
-            raise ValueError("Wishart: the scale's size must be known when the graph is built.")
-        from dataflow.ops.tensor_values import constant_value
-
-        known = constant_value(self._df)
-        if known is not None and np.any(known < size):
-            raise ValueError(
-                f"Degrees of freedom (df = {known}) cannot be less than dimension of scale matrix "
-                f"(scale.dimension = {size})"
-            )
-        self._tril, self._size = factor, size
+            size = None if factor.dims is None else factor.dims[-1]
+            self._event_size = size
+            #: A number, or where the scale is fed a scalar tensor, as float.
+            self._size = array.shape(factor)[-1] if size is None else size
+            if size is None:
+                self._size = cast(self._size, factor.dtype)
+            text = "Degrees of freedom (df) cannot be less than dimension of scale matrix"
+            self._check(size, text)
+            if validate_args:
+                # One that is known has been compared; others are, when the graph runs.
+                enough = convert_to_tensor(self._size, factor.dtype)
+                self._df = after([assert_less_equal(enough, self._df, message=text)], self._df)
+        self._tril = factor
         self.cholesky_input_output_matrices = cholesky_input_output_matrices
         super().__init__(
             dtype=factor.dtype,
@@ -66,6 +68,14 @@ class WishartCholesky(Distribution):
             graph_parents=[self._df, factor],
             name=scope,
         )
+
+    def _check(self, size: int | None, text: str) -> None:
+        """Raises `ValueError` where ``df`` is known to be less than ``size``."""
+        from dataflow.ops.tensor_values import constant_value
+
+        known = constant_value(self._df)
+        if size is not None and known is not None and np.any(known < size):
+            raise ValueError(f"{text}: df = {known}, scale.dimension = {size}.")
 
     @staticmethod
     def _factor(scale: Any) -> Any:
@@ -95,16 +105,15 @@ class WishartCholesky(Distribution):
         return array.shape(self._tril)[:-2]
 
     def _event_shape(self) -> TensorShape:
-        return TensorShape([self._size, self._size])
+        return TensorShape([self._event_size, self._event_size])
 
     def _event_shape_tensor(self) -> Any:
-        return convert_to_tensor([self._size, self._size], dtypes.int32)
+        return array.shape(self._tril)[-2:]
 
     def _sequence(self, a: Any) -> Any:
         """a, a - 1/2, ... of as many as the dimension, along a new last axis."""
-        return a[..., None] + np.linspace(0.0, 0.5 - 0.5 * self._size, self._size).astype(
-            self.dtype.numpy
-        )
+        steps = self._size if self._event_size is None else np.array(self._size, self.dtype.numpy)
+        return a[..., None] - 0.5 * array.range_(0.0, steps, dtype=self.dtype)
 
     def _multi_lgamma(self, a: Any) -> Any:
         p = self._size

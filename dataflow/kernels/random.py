@@ -148,8 +148,12 @@ def parameterized_truncated_normal_kernel(
         )
 
     mean, deviation, low, high = (column(p) for p in (means, stdevs, minvals, maxvals))
-    lower, upper = (normal_cdf(xp, (bound - mean) / deviation) for bound in (low, high))
-    drawn = mean + deviation * normal_quantile(xp, lower + u * (upper - lower))
+    lower, upper = ((bound - mean) / deviation for bound in (low, high))
+    # Beyond the mean the distribution function is close to 1, and has no digits left: drawn in its mirror image.
+    side = xp.where(lower > 0, -1.0, 1.0)
+    start, stop = xp.where(lower > 0, -upper, lower), xp.where(lower > 0, -lower, upper)
+    start, stop = normal_cdf(xp, start), normal_cdf(xp, stop)
+    drawn = mean + deviation * side * normal_quantile(xp, start + u * (stop - start))
     return xp.clip(drawn, low, high).astype(dtype.numpy)
 
 

@@ -49,6 +49,9 @@ def _label_sets(labels: Any, like: Tensor) -> tuple[Tensor, Tensor]:
             )
         )
         dense = cast(sparse_tensor_to_dense(labels), dtypes.int64)
+        if labels.dense_shape.dims == (1,) and like.dims is not None and len(like.dims) == 2:
+            # One label for each example: rows of one.
+            dense, present = array.expand_dims(dense, -1), array.expand_dims(present, -1)
         # Padding must not look like a repeated class: it gets numbers no class has.
         dense = array.where(equal(present, 1), dense, array.fill(array.shape(dense), np.int64(-1)))
         mask = equal(present, 1)

@@ -146,9 +146,16 @@ def broadcast_gradients(op: Operation, grad_x: Any, grad_y: Any) -> list[Any]:
         return _summed_back(x, y, grad_x, grad_y)
 
 
+def _in_shape(grad: Any, dims: tuple[int | None, ...]) -> Any:
+    """``grad``, reshaped where a program gave as many elements in another shape: ``[1]`` for a scalar's, say."""
+    if not isinstance(grad, Tensor) or grad.dims is None or grad.dims == dims or None in grad.dims:
+        return grad
+    return reshape(grad, list(dims))
+
+
 def _summed_back(x: Tensor, y: Tensor, grad_x: Any, grad_y: Any) -> list[Any]:
     if x.dims is not None and x.dims == y.dims and None not in x.dims:
-        return [grad_x, grad_y]
+        return [_in_shape(grad_x, x.dims), _in_shape(grad_y, x.dims)]
     result: list[Any] = []
     pending = []
     for own, other, grad in ((x, y, grad_x), (y, x, grad_y)):

@@ -340,7 +340,10 @@ def abs_(x: TensorLike, name: str | None = None) -> Tensor:
     """The absolute value, element by element; of complex numbers too, which gives real ones."""
     try:
         x = convert_to_tensor(x, name="x")
-    except CompositeOperand:
+    except CompositeOperand as refused:
+        dtype = refused.composite.dtype
+        if dtype.is_complex:
+            return complex_abs_op(x, Tout=dtype.real_dtype, name=name or "Abs")  # type: ignore[no-any-return]
         return abs_op(x, name=name)  # type: ignore[no-any-return]
     if x.dtype.is_complex:
         return complex_abs_op(x, Tout=x.dtype.real_dtype, name=name or "Abs")  # type: ignore[no-any-return]

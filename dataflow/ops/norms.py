@@ -20,6 +20,18 @@ from dataflow.ops.sequences import invert_permutation, range_, setdiff1d
 from dataflow.shapes import normalize_axis
 
 
+def _norm_axis(axis: Any) -> Any:
+    """None, a number, or the list of two; raises `ValueError` for anything else."""
+    listed = isinstance(axis, (tuple, list))
+    axes = list(axis) if listed else [axis]
+    whole = all(isinstance(a, (int, np.integer)) for a in axes)
+    if axis is not None and not (whole and len(axes) in (1, 2) and len(set(axes)) == len(axes)):
+        raise ValueError(
+            f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis!r}"
+        )
+    return axes if len(axes) == 2 else axes[0]
+
+
 def norm(
     tensor: Any,
     ord: Any = "euclidean",
@@ -35,15 +47,9 @@ def norm(
     is complex, as in TensorFlow, with an imaginary part of 0. Raises `ValueError` for others.
     """
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
-    is_matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
-    if isinstance(axis, (tuple, list)) and not is_matrix:
-        if len(axis) != 1:
-            raise ValueError("'axis' must be None, an integer, or a tuple of 2 unique integers")
-        axis = axis[0]
+    axis = _norm_axis(axis)
+    is_matrix = isinstance(axis, list)
     if is_matrix:
-        axis = list(axis)
-        if axis[0] == axis[1]:
-            raise ValueError("'axis' must be None, an integer, or a tuple of 2 unique integers")
         if ord not in ("euclidean", "fro", 1, 2, np.inf):
             raise ValueError(f"'ord' must be a supported matrix norm, got {ord!r}")
     elif not (ord in ("euclidean", np.inf) or (isinstance(ord, (int, float)) and ord > 0)):

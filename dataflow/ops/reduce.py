@@ -271,7 +271,14 @@ def reduction_axes(x: Tensor, axis: AxisLike | None) -> Any:
     return all_axes(x) if axis is None else axis
 
 
+def _is_array(value: Any) -> bool:
+    """True for arrays, and for lists of nothing, which have no dtype of their own."""
+    return isinstance(value, np.ndarray) or (isinstance(value, (list, tuple)) and not value)
+
+
 def _reduce_function(op: OpDef, what: str) -> Callable[..., Tensor]:
+    flags = op.type in ("All", "Any")
+
     def reduce(
         input_tensor: TensorLike,
         axis: AxisLike | None = None,
@@ -283,7 +290,9 @@ def _reduce_function(op: OpDef, what: str) -> Callable[..., Tensor]:
         axis = renamed("axis", axis, "reduction_indices", reduction_indices)
         keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
         if type(input_tensor) is not Tensor:
-            input_tensor = convert_to_tensor(input_tensor, name="input_tensor")
+            # Arrays of numbers are true where they are not 0, as an op of booleans takes them in TensorFlow.
+            truth = dtypes.bool_ if flags and _is_array(input_tensor) else None
+            input_tensor = convert_to_tensor(input_tensor, truth, name="input_tensor")
         axes = reduction_axes(input_tensor, axis)
         result: Tensor = op(input_tensor, axes, keep_dims=bool(keepdims), name=name)
         if axis is None and not keepdims and result.dims is None:

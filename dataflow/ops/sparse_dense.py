@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from dataflow import dtypes, shapes
@@ -235,7 +236,7 @@ def _define_cwise(name: str, text: str) -> OpDef:
         check_triple(sp_indices, sp_values, sp_shape)
         return sp_values.dims or (None,)
 
-    rule.__doc__ = text
+    rule.__doc__, rule.__name__ = text, re.sub("(?<!^)(?=[A-Z])", "_", name).lower()
     return define_op(
         name,
         "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T -> output: T",

@@ -160,7 +160,7 @@ class SparseTensor:
 
 
 #: Ops of one input whose result is 0 for 0: all that TensorFlow takes sparse tensors in.
-_KEEPS_ZEROS = frozenset({"Abs", "Neg", "Square", "Sqrt", "Sign", "Tanh", "Erf"})
+_KEEPS_ZEROS = frozenset({"Abs", "ComplexAbs", "Neg", "Square", "Sqrt", "Sign", "Tanh", "Erf"})
 
 
 def _no_tensor_error(value: Any) -> CompositeOperand:

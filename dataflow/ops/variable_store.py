@@ -13,6 +13,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import eager_graph
 from dataflow.graph.type_aliases import DynamicShapeLike, InitializerLike
+from dataflow.ops.partition_info import PartitionInfo as _PartitionInfo
 from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.partitioners import partitions_of
 from dataflow.ops.variable_replication import VariableSynchronization, check_read_only
@@ -297,14 +298,6 @@ def _default_initializer(name: str, dtype: DType) -> Any:
     raise ValueError(f"An initializer for variable {name} of {dtype.name} is required")
 
 
-class _PartitionInfo:
-    """What an initializer of a part may want to know of the whole."""
-
-    def __init__(self, full_shape: Any, var_offset: list[int]) -> None:
-        self.full_shape = list(full_shape)
-        self.var_offset = var_offset
-
-
 def _check_shared_parts(
     found: PartitionedVariable, dims: Any, dtype: DType, partitions: list[int] | None, reuse: bool
 ) -> None:
@@ -364,6 +357,7 @@ def get_partitioned(
             "tf.get_variable(). Did you mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?"
         )
     assert partitions is not None and dims is not None
+    whole = [int(d) for d in dims if d is not None]
     parts: list[Variable] = []
     for i, (offsets, part_dims) in enumerate(_slices(dims, partitions)):
         part_initializer = initializer
@@ -374,11 +368,9 @@ def get_partitioned(
             part_initializer, part_shape = slice_(initializer, offsets, part_dims), None
         part = _get_single(
             f"{name}/part_{i}", part_shape, dtype, part_initializer, regularizer, reuse, settings,
-            _PartitionInfo(dims, offsets),
+            _PartitionInfo(whole, offsets),
         )  # fmt: skip
-        part._set_save_slice_info(
-            SaveSliceInfo(name, [int(d) for d in dims if d is not None], offsets, part_dims)
-        )
+        part._set_save_slice_info(SaveSliceInfo(name, whole, offsets, part_dims))
         parts.append(part)
     result = PartitionedVariable(name, dims, dtype, parts, partitions)
     store.partitioned[name] = result

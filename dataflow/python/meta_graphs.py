@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.collections import GraphKeys
@@ -38,16 +39,14 @@ def export_scoped_meta_graph(
     graph = graph or default_graph()
     proto = export_meta_graph(
         filename,
-        None,
-        graph_def,
-        saver_def,
-        None,
-        as_text,
-        graph,
-        export_scope,
-        clear_devices,
-        clear_extraneous_savers,
-        strip_default_attrs,
+        graph_def=graph_def,
+        saver_def=saver_def,
+        as_text=as_text,
+        graph=graph,
+        export_scope=export_scope,
+        clear_devices=clear_devices,
+        clear_extraneous_savers=clear_extraneous_savers,
+        strip_default_attrs=strip_default_attrs,
         **kwargs,
     )
     return proto, _by_name(graph.get_collection(GraphKeys.GLOBAL_VARIABLES), export_scope)
@@ -59,13 +58,27 @@ def import_scoped_meta_graph(
     graph: Any = None,
     import_scope: str | None = None,
     input_map: Any = None,
-    **kwargs: Any,
+    unbound_inputs_col_name: str = "unbound_inputs",
+    restore_collections_predicate: Callable[[str], bool] = lambda key: True,
 ) -> dict[str, Any]:
-    """Adds a ``MetaGraphDef``'s nodes and collections below a scope; its variables by their names within it."""
-    with (graph or default_graph()).as_default():
-        scope = f"{import_scope.rstrip('/')}/" if import_scope else None
-        _, variables = _import(meta_graph_or_file, clear_devices, scope, input_map, **kwargs)
-    return _by_name(variables, import_scope)
+    """Adds a ``MetaGraphDef``'s nodes and collections below a scope; its variables by their names within it.
+
+    ``import_scope`` is within the current name scope. Collections come along where the predicate of their key is
+    true.
+    """
+    graph = graph or default_graph()
+    parts = [graph.get_name_scope(), (import_scope or "").rstrip("/")]
+    scope = "/".join(part for part in parts if part)
+    with graph.as_default():
+        absolute = f"{scope}/" if scope else None
+        _, variables = _import(
+            meta_graph_or_file,
+            clear_devices,
+            absolute,
+            input_map,
+            restores=restore_collections_predicate,
+        )
+    return _by_name(variables, scope)
 
 
 def create_meta_graph_def(

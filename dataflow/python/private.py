@@ -12,11 +12,14 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.activation import softmax as softmax_v2
-from dataflow.ops.array import concat, range_, rank, reshape, transpose
+from dataflow.ops.arithmetic import floormod
+from dataflow.ops.array import concat, ones_like, range_, rank, reshape, size, transpose
+from dataflow.ops.casts import cast
 from dataflow.ops.counting import bucketize_op
 from dataflow.ops.dilated_convolutions import convolution
 from dataflow.ops.lookup_tables import StaticHashTable as StaticHashTableV1
 from dataflow.ops.matmul import matmul as matmul_with_broadcast
+from dataflow.ops.partition_stitch import dynamic_stitch
 from dataflow.ops.replicas import state
 from dataflow.ops.shape import rank_op, shape_of
 from dataflow.ops.sparse_tensor import SparseTensor
@@ -41,6 +44,7 @@ __all__ = [
     "matmul_with_broadcast",
     "rank_internal",
     "read_variable_op",
+    "reduced_shape",
     "register_session_run_conversion_functions",
     "shape_internal",
     "skip_summary",
@@ -51,6 +55,17 @@ __all__ = [
 
 #: What no name of a summary's scope may hold.
 _INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
+
+
+def reduced_shape(input_shape: Any, axes: Any) -> Tensor:
+    """The shape that a reduction along ``axes`` leaves with ``keepdims``: 1 in their places, int32."""
+    sizes = cast(convert_to_tensor(input_shape), dtypes.int32)
+    axes = cast(convert_to_tensor(axes), dtypes.int32)
+    count = size(sizes)
+    parts = [range_(count), floormod(axes + count, count)]
+    return dynamic_stitch(parts, [sizes, ones_like(axes)])  # type: ignore[no-any-return]
+
+
 _RoundRobinStrategy = RoundRobinStrategy
 _all_saveable_objects = all_saveable_objects
 

@@ -17,7 +17,7 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,14 +78,7 @@ def add_checks(plan: Plan, generator: Generator, origin: dict[Operation, Operati
         cone = needed_operations([fetch], [], generator.feeds)
         if _changed_before(generator, place) & {op for op in cone if op.op_def.is_variable}:
             continue
-        kept: dict[Tensor, str] = {}
-        for op in cone:
-            mine = origin.get(op, op)
-            if _is_given(op) and mine.type == op.type:
-                for output, known in zip(op.outputs, mine.outputs, strict=True):
-                    made = generator.values.get(output)
-                    if made is not None and not made.is_ref:
-                        kept[known] = made.text
+        kept = _given_before(generator, origin, cone, place)
         name = f"nonfinite{number}"
         target = plan.fetches.tensors[number]
         generator.globals["isfinite"] = _is_finite if generator.structured else math.isfinite
@@ -93,6 +86,29 @@ def add_checks(plan: Plan, generator: Generator, origin: dict[Operation, Operati
         feeds = _tuple(generator.parameters)
         text = f"isfinite({value.text}) or {name}({feeds}, {_tuple(list(kept.values()))})"
         generator.insert(place, Line(1, text, None, (), (value.text, *kept.values())))
+
+
+def _given_before(
+    generator: Generator,
+    origin: Mapping[Operation, Operation],
+    cone: Iterable[Operation],
+    place: int,
+) -> dict[Tensor, str]:
+    """The user's tensors that a second computation would not give again -> their names in the code.
+
+    What is made only from line ``place`` on, as by checks that the fetched value waits for, is not among them.
+    """
+    later = {name for line in generator.lines[place:] for name in line.sets}
+    kept: dict[Tensor, str] = {}
+    for op in cone:
+        mine = origin.get(op, op)
+        if not _is_given(op) or mine.type != op.type:
+            continue
+        for output, known in zip(op.outputs, mine.outputs, strict=True):
+            made = generator.values.get(output)
+            if made is not None and not made.is_ref and made.text not in later:
+                kept[known] = made.text
+    return kept
 
 
 def _after_computing(lines: Sequence[Line], place: int) -> int:

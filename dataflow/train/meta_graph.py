@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dataflow.formats.atomic_files import write_atomically
@@ -247,9 +247,13 @@ def import_scoped_meta_graph(
     import_scope: str | None = None,
     input_map: Any = None,
     return_elements: Any = None,
+    restores: Callable[[str], bool] | None = None,
     **kwargs: Any,
 ) -> tuple[Any, list[Variable]]:
-    """Adds nodes and collections to the default graph; returns the ``MetaGraphDef`` and variables."""
+    """Adds nodes and collections to the default graph; returns the ``MetaGraphDef`` and variables.
+
+    ``restores`` of a key says whether its collection comes along; without it all do.
+    """
     from google.protobuf.message import DecodeError
 
     if isinstance(meta_graph_or_file, (str, bytes, os.PathLike)):
@@ -266,6 +270,8 @@ def import_scoped_meta_graph(
     import_graph_def(meta.graph_def, name=absolute, input_map=input_map, return_elements=None)
     made: dict[bytes, Variable] = {}
     for key in sorted(meta.collection_def):
+        if restores is not None and not restores(key):
+            continue
         try:
             _read_collection(graph, key, meta.collection_def[key], scope, made)
         except (KeyError, ValueError, TypeError, DecodeError) as error:
