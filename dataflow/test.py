@@ -11,7 +11,7 @@ import tempfile
 import threading
 import unittest
 import unittest.mock
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -592,6 +592,8 @@ class TestCase(UnitAsserts):
             parsed = type(message)()
             text_format.Merge(expected, parsed)
             expected = parsed
+        if expected != message:  # numbers in texts are rounded, as in TensorFlow
+            expected, message = _rounded(expected), _rounded(message)
         self.assertEqual(expected, message, msg)
 
     @contextlib.contextmanager
@@ -615,6 +617,30 @@ class TestCase(UnitAsserts):
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """The block raises an `OpError` whose text matches."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
+
+
+def _rounded(message: Any) -> Any:
+    """A copy of a protocol buffer with its floats rounded to seven places."""
+    copy = type(message)()
+    copy.CopyFrom(message)
+    for field, value in copy.ListFields():
+        if isinstance(value, float):
+            setattr(copy, field.name, round(value, 7))
+        elif hasattr(value, "ListFields"):
+            value.CopyFrom(_rounded(value))
+        elif isinstance(value, MutableMapping):
+            for key, part in value.items():
+                if hasattr(part, "ListFields"):
+                    part.CopyFrom(_rounded(part))
+                elif isinstance(part, float):
+                    value[key] = round(part, 7)
+        elif not isinstance(value, (bool, int, str, bytes)):
+            for i, part in enumerate(value):
+                if hasattr(part, "ListFields"):
+                    part.CopyFrom(_rounded(part))
+                elif isinstance(part, float):
+                    value[i] = round(part, 7)
+    return copy
 
 
 def _as_list(value: Any) -> Any:

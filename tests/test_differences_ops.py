@@ -215,3 +215,34 @@ def test_error_of_a_gradient_is_a_number_of_numpys():
     with tf.Session():
         error = tf.test.compute_gradient_error(x, [2], tf.square(x), [2])
     assert isinstance(error, np.floating)
+
+
+def test_the_quantile_of_a_normal_number_has_a_finite_gradient_at_its_ends():
+    p = tf.constant([0.0, 0.5, 1.0], tf.float64)
+    loc, scale = tf.constant(0.0, tf.float64), tf.constant(1.0, tf.float64)
+    x = tf.contrib.distributions.Normal(loc, scale).quantile(p)
+    value, grad = run([x, tf.gradients(x, p)[0]])
+    np.testing.assert_allclose(value, [-np.inf, 0.0, np.inf])
+    assert np.isfinite(grad).all()
+    assert abs(grad[1] - np.sqrt(2 * np.pi)) < 1e-12
+
+
+def test_counts_of_a_negative_binomial_are_checked_where_that_is_asked_for():
+    counts = tf.placeholder(tf.float32, [])
+    known = tf.contrib.distributions.NegativeBinomial(3.0, probs=0.4, validate_args=True)
+    for result in (known.log_prob(counts), known.cdf(counts)):
+        assert np.isfinite(run(result, {counts: 2.0}))
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            run(result, {counts: 2.5})
+
+
+def test_protocol_buffers_are_equal_up_to_the_digits_of_their_text():
+    case = _Seeded()
+    message = tf.Summary()
+    message.value.add(tag="h").histo.bucket_limit.extend([9.938094902880265, 10.93190439316888])
+    case.assertProtoEquals(
+        'value { tag: "h" histo { bucket_limit: 9.93809490288 bucket_limit: 10.9319043932 } }',
+        message,
+    )
+    with pytest.raises(AssertionError):
+        case.assertProtoEquals('value { tag: "h" histo { bucket_limit: 9.9 } }', message)

@@ -145,11 +145,13 @@ class NegativeBinomial(_Counts):
         return random_poisson(rate, [], dtype=self.dtype, seed=second)
 
     def _log_prob(self, counts: Any) -> Any:
+        counts = after(self._checked((whole_numbers, counts)), counts)
         total = self.total_count
         choose = lgamma(total + counts) - lgamma(1.0 + counts) - lgamma(total)
         return choose - total * softplus(self.logits) - counts * softplus(-self.logits)
 
     def _cdf(self, counts: Any) -> Any:
+        counts = after(self._checked((whole_numbers, counts)), counts)
         like = array.zeros_like(counts * self.probs * self.total_count)
         return betainc(self.total_count + like, 1.0 + counts + like, 1.0 - self.probs + like)
 

@@ -12,7 +12,18 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import softplus_op
 from dataflow.ops.graph_functions import name_scope
-from dataflow.ops.math import abs_, exp, expm1, log, log1p, maximum, minimum, square
+from dataflow.ops.math import (
+    abs_,
+    equal,
+    exp,
+    expm1,
+    log,
+    log1p,
+    logical_or,
+    maximum,
+    minimum,
+    square,
+)
 from dataflow.ops.special import erfc, ndtri as _ndtri
 from dataflow.shapes import normalize_axis
 
@@ -36,8 +47,13 @@ def ndtr(x: TensorLike, name: str = "ndtr") -> Any:
 
 
 def ndtri(p: Any, name: str = "ndtri") -> Any:
-    """The inverse of `ndtr`: infinite at 0 and 1."""
-    return _ndtri(_float(p), name=name)
+    """The inverse of `ndtr`: infinite at 0 and 1, with gradient 0 there."""
+    with name_scope(name):
+        p = _float(p)
+        at_end = logical_or(equal(p, 0.0), equal(p, 1.0))
+        half, infinite = (np.array(x, p.dtype.numpy) for x in (0.5, np.inf))
+        inside = _ndtri(array.where_v2(at_end, half, p))
+        return array.where_v2(at_end, array.where_v2(p < half, -infinite, infinite), inside)
 
 
 def erfinv(x: TensorLike, name: str = "erfinv") -> Any:
