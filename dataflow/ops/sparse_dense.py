@@ -308,3 +308,8 @@ def sparse_dense_cwise(op_type: str, sp: SparseTensor, dense: Any) -> SparseTens
             sp, dense = sp.with_values(cast(sp.values, wider)), cast(dense, wider)
         values = _CWISE[op_type](sp.indices, sp.values, sp.dense_shape, dense, name=scope)
         return sp.with_values(values)
+
+
+def sparse_dense_cwise_add(sp_t: SparseTensor, dense_t: Any) -> SparseTensor:
+    """``sp_t`` plus ``dense_t``, broadcast to it, at the places of ``sp_t`` only."""
+    return sparse_dense_cwise("SparseDenseCwiseAdd", sp_t, dense_t)

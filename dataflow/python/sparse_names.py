@@ -15,7 +15,7 @@ from dataflow.ops.sparse_cross import (
     sparse_cross as sparse_cross,
     sparse_cross_hashed as sparse_cross_hashed,
 )
-from dataflow.ops.sparse_dense import sparse_dense_cwise
+from dataflow.ops.sparse_dense import sparse_dense_cwise_add as sparse_dense_cwise_add
 from dataflow.ops.sparse_serialization import deserialize_sparse_op
 from dataflow.ops.sparse_tensor import SparseTensor
 
@@ -33,11 +33,6 @@ __all__ = [
 ]
 
 _sparse_cross, _sparse_cross_hashed = sparse_cross, sparse_cross_hashed
-
-
-def sparse_dense_cwise_add(sp_t: SparseTensor, dense_t: Any) -> SparseTensor:
-    """``sp_t`` plus ``dense_t``, broadcast to it, at the places of ``sp_t`` only."""
-    return sparse_dense_cwise("SparseDenseCwiseAdd", sp_t, dense_t)
 
 
 def deserialize_sparse(
