@@ -22,7 +22,7 @@ from dataflow.dtypes import DType
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
-from dataflow.graph.type_aliases import DTypeLike
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike
 from dataflow.ops.ragged_tensor import RaggedTensor, convert_to_ragged
 from dataflow.ops.ragged_value import RaggedTensorValue
 from dataflow.ops.sparse_serialization import (
@@ -35,18 +35,31 @@ from dataflow.shapes import Dims, TensorShape, as_dims
 
 
 class DatasetSpec(VariantSpec):
-    """A component that is a dataset; ``element_spec``: specs of its elements, in their nesting."""
+    """A component that is a dataset; ``element_spec``: specs of its elements, in their nesting.
+
+    ``dataset_shape`` is that of an array of datasets: () alone, else `NotImplementedError`.
+    """
 
     _parts = ("element_spec",)
 
-    def __init__(self, element_spec: Any) -> None:
+    def __init__(self, element_spec: Any, dataset_shape: DynamicShapeLike = ()) -> None:
         super().__init__()
+        if TensorShape(dataset_shape).rank != 0:
+            raise NotImplementedError(
+                f"DatasetSpec: an element holds single datasets, no arrays of them; got dataset_shape={dataset_shape!r}. "
+                "Leave dataset_shape out."
+            )
         is_structure = isinstance(element_spec, Structure)
         self._structure = element_spec if is_structure else Structure.of_specs(element_spec)
 
     @property
-    def _element_spec(self) -> Any:
+    def element_spec(self) -> Any:
+        """The specs of the dataset's elements, in their nesting."""
         return self._structure.nested_specs
+
+    @property
+    def _element_spec(self) -> Any:
+        return self.element_spec
 
     @property
     def structure(self) -> Structure:

@@ -94,3 +94,10 @@ def test_optionals_pass_through_conditionals_and_loops() -> None:
         assert sess.run(chosen.get_value(), {choose: True}) == 7
         assert sess.run(chosen.get_value(), {choose: False}) == 0
         assert sess.run(total) == 1 + 2
+
+
+def test_the_spec_of_a_dataset_names_its_elements() -> None:
+    element = {"a": tf.TensorSpec([2], tf.int32)}
+    assert tf.data.DatasetSpec(element, ()).element_spec == element
+    with pytest.raises(NotImplementedError, match="no arrays of them"):
+        tf.data.DatasetSpec(element, dataset_shape=[3])
