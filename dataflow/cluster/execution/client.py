@@ -42,12 +42,8 @@ if TYPE_CHECKING:
 class RemotePlan(NamedTuple):
     """A combination of fetches and feeds, as a session keeps it."""
 
-    run_combination: Callable[[Combination, Iterable[Any]], Any]
-    combination: Combination
-
-    def run(self, values: Iterable[Any]) -> Any:
-        """Run with the fed values; return what was fetched, in the structure asked for."""
-        return self.run_combination(self.combination, values)
+    #: Runs with the fed values; returns what was fetched, in the structure asked for.
+    run: Callable[[Iterable[Any]], Any]
 
 
 class RemoteSession:
@@ -91,7 +87,7 @@ class RemoteSession:
         combination, _ = self._combination(fetches, feed_dict)
         if len(combination.feeds) != len(feed_dict or ()):
             return None
-        return RemotePlan(self._run, combination)
+        return RemotePlan(functools.partial(self._run, combination))
 
     def _combination(
         self, fetches: Any, feed_dict: Mapping[Any, Any] | None, traced: bool = False
@@ -133,6 +129,12 @@ class RemoteSession:
                 ]
             if combination.generation != backend.generation:
                 seconds = self._prepare(combination, seconds)
+            if THREADS:  # nobody leaves a run: as `_outcome`
+                try:
+                    results = backend.run(combination, arrays, seconds, until=until)
+                except OpError as error:
+                    raise self._with_node(error) from None
+                return combination.fetches.rebuild([detach(value) for value in results])
             run = functools.partial(backend.run, combination, arrays, seconds, until=until)
             return self._outcome(combination, run)
         finally:

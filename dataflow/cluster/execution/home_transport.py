@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.linear_run import LinearRun, LinearSchedule, linear_schedule
 from dataflow.cluster.execution.partition_run import check_alive
-from dataflow.cluster.execution.schedule import first_chain, next_chain, runner
+from dataflow.cluster.execution.schedule import first_chain, next_chain, runner, taker
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.traffic import RESULT, names_of_slots, names_of_transfer
 from dataflow.cluster.transport.connection import Connection
@@ -58,7 +58,8 @@ class Registered:
         self.reads = first_chain(partition)
         read_slots = [slot for _, _, slots in self.reads.sends for slot in slots]
         self._run_reads = runner(partition, self.reads, results=read_slots)
-        self.in_slots = [slot for slots, _ in plan.channels for slot in slots]
+        self.take_in = taker([slot for slots, _ in plan.channels for slot in slots])
+        self._empty = partition.new_slots()[:-1]
         rest = next_chain(partition, self.reads, range(len(plan.channels)))
         sends = plan.segments[rest.numbers[-1]].transfers if rest.numbers else []
         is_linear = (
@@ -74,6 +75,8 @@ class Registered:
         self.schedule: LinearSchedule | None = None
         if is_linear:
             self.schedule = linear_schedule(partition, rest)
+        #: The kind, tag and flags of the frame that ends a linear step.
+        self.answer = (Kind.DATA, sends[0][1], LAST) if sends else (Kind.DONE, len(plan.fetches), 0)
 
     def names_of_answer(self, channel: int) -> list[str]:
         """The names of what goes home at a step's end: a last message, fetches, the next reads."""
@@ -93,7 +96,7 @@ class Registered:
             return None
         if partition.is_new:
             partition.count_run()
-        slots = partition.new_slots(connection)
+        slots = [*self._empty, connection]
         read_at = load.num_updates
         try:
             reads = self._run_reads(slots, read_at)
@@ -113,10 +116,14 @@ class HomeTransport:
     """Sends a step's results to its master, and to other tasks the tensors that they need.
 
     The master hears of the end once, by DONE, DATA with LAST, or ERROR. When a step has ended, a prefetched
-    one may take the object over, with its own ``step``.
+    one may take the object over, with its own ``step``: a linear one finds all that it needs in the `LinearRun`
+    that the first such step has made.
     """
 
-    __slots__ = ("_service", "connection", "registered", "step", "tracer", "want_next")
+    __slots__ = (
+        *("_answer", "_run", "_service", "connection", "registered", "step", "tracer"),
+        "want_next",
+    )
 
     def __init__(
         self,
@@ -133,6 +140,22 @@ class HomeTransport:
         self.tracer = tracer
         self._service = service
         self.step = step
+        self._run: LinearRun | None = None
+        self._answer = registered.answer
+
+    def run_all(self, step: int, slots: list[Any], read_at: int, tensors: list[Any]) -> None:
+        """Run a prefetched step, all of whose messages have arrived, by the partition's schedule."""
+        registered, run = self.registered, self._run
+        schedule = registered.schedule
+        assert schedule is not None
+        if run is None:
+            run = self._run = LinearRun(schedule, self)
+        self.step = step
+        registered.take_in(slots, tensors)
+        tensors.clear()
+        if schedule.waits:
+            self._service.runs[step] = run, self.connection
+        run.begin(slots, read_at)
 
     def send(self, task: str, channel: int, tensors: list[Any]) -> None:
         if self.tracer is not None:
@@ -154,12 +177,27 @@ class HomeTransport:
         connection.send(Kind.DATA, channel, self.step, tensors)
         pool.give(connection)
 
-    def suspended(self, run: LinearRun) -> None:
-        self._service.runs[self.step] = run, self.connection
-
     def may_block(self) -> bool:
         connection = self.connection
         return not connection.may_share and connection.largest_sent > _SMALL_BYTES
+
+    def ended(self, results: list[Any]) -> None:
+        """A linear step has ended: answer it, with the reads of the next one."""
+        registered, connection, step = self.registered, self.connection, self.step
+        kind, tag, flags = self._answer
+        service = self._service
+        service.runs.pop(step, None)
+        if self.want_next:
+            reads = registered.prefetch(self)
+            if reads is not None:
+                results = [*results, *reads] if results else reads
+                flags |= PREFETCHED
+        traffic = service.load.traffic
+        if not step & traffic.mask:
+            channel = tag if kind == Kind.DATA else RESULT
+            names = partial(registered.names_of_answer, channel)
+            traffic.sent(step, registered.home, channel, names, results)
+        connection.send(kind, tag, step, results, None, flags)
 
     def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
         registered, connection, step = self.registered, self.connection, self.step

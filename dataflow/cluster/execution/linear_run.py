@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
@@ -30,14 +30,11 @@ _INLINE_BYTES = 1 << 18
 class Transport(Protocol):
     """Receives a run's results."""
 
-    def suspended(self, run: LinearRun) -> None:
-        """The run may have to wait from now on; `LinearRun.cancel` ends it."""
-
     def may_block(self) -> bool:
-        """Whether `done` may wait for the receiver to make room."""
+        """Whether `ended` may wait for the receiver to make room."""
 
-    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
-        """Every segment has run; ``last`` is what they send (task, channel, tensors)."""
+    def ended(self, results: list[Any]) -> None:
+        """Every segment has run; ``results`` is what the schedule collects. The run may begin again."""
 
     def failed(self, error: Exception) -> None:
         """A segment raised."""
@@ -85,10 +82,12 @@ class Stage:
 
 
 class LinearSchedule(NamedTuple):
-    """The stages of a chain of segments, in order, and a `collector` of what is sent after them."""
+    """The stages of a chain of segments, in order; ``collect`` takes what is sent after them, and then
+    what is fetched, from the slots. ``waits``: a stage may have to wait."""
 
     stages: list[Stage]
-    collect: Callable[[list[Any]], tuple[list[Any], list[tuple[str, int, list[Any]]]]]
+    collect: Callable[[list[Any]], list[Any]]
+    waits: bool
 
 
 def linear_schedule(partition: CompiledPartition, chain: SegmentChain) -> LinearSchedule | None:
@@ -105,42 +104,52 @@ def linear_schedule(partition: CompiledPartition, chain: SegmentChain) -> Linear
         stop = start + len(list(group))
         stages.append(Stage(partition, chain, slice(start, stop)))
         start = stop
-    return LinearSchedule(stages, collector(partition.plan.fetch_slots, chain.sends))
+    sent = [slot for _, _, slots in chain.sends for slot in slots]
+    collect = collector([*sent, *partition.plan.fetch_slots])
+    return LinearSchedule(stages, collect, any(stage.may_wait for stage in stages))
 
 
 class LinearRun:
-    """One run of a linear schedule.
+    """The runs of a linear schedule for one transport, one after the other: `begin` begins one.
 
-    Invariants: a stage runs once, in order; the transport hears `done` or `failed` once, or, after
-    `cancel`, neither, and no stage begins.
+    It is made once, with all that its runs need, and keeps the index at which a run waits. Invariants of a
+    run: a stage runs once, in order; the transport hears `ended` or `failed` once, or, after `cancel`,
+    neither, and no stage begins. After `failed` and `cancel` there are no further runs.
     """
 
     __slots__ = (
         "_at",
         "_cancellation",
+        "_collect",
         "_condition",
         "_read_at",
-        "_schedule",
         "_slots",
+        "_stages",
         "_stopped",
         "_transport",
         "_watcher",
     )
 
-    def __init__(
-        self, schedule: LinearSchedule, slots: list[Any], read_at: int, transport: Transport
-    ) -> None:
-        self._schedule = schedule
-        self._slots = slots
-        self._read_at = read_at
+    def __init__(self, schedule: LinearSchedule, transport: Transport) -> None:
+        self._stages, self._collect = schedule.stages, schedule.collect
+        self._slots: list[Any] = []
+        self._read_at = 0
         self._transport = transport
         self._at = 0
         self._stopped = False
-        self._watcher: Callable[[], None] | None = None
+        self._watcher: Callable[[], None] = functools.partial(wake, self.go_on)
         #: The condition that it waits for; it is true when the run is resumed, mostly.
         self._condition: Any = None
         #: The cancellation of the thread that waits, if a thread has to wait after all.
         self._cancellation: Cancellation | None = None
+
+    def begin(self, slots: list[Any], read_at: int) -> None:
+        """Run on the values in ``slots``, on a thread that may be kept busy; no run is in progress.
+
+        ``read_at`` is the task's count of updates when the step began.
+        """
+        self._slots, self._read_at, self._at = slots, read_at, 0
+        then_wake(self.go_on, False)
 
     def go(self) -> None:
         """Run from the present stage on, on a thread that may be kept busy."""
@@ -148,7 +157,7 @@ class LinearRun:
 
     def waits_for_queue(self) -> bool:
         """Whether it waits for an element of a queue."""
-        stages, at = self._schedule.stages, self._at
+        stages, at = self._stages, self._at
         return self._condition is not None and at < len(stages) and stages[at].dequeues
 
     def cancel(self) -> None:
@@ -165,14 +174,14 @@ class LinearRun:
 
         With ``on_notifier`` (the thread is serving another step) it runs nothing that may take long.
         """
-        stages, at = self._schedule.stages, self._at
+        stages, at, slots = self._stages, self._at, self._slots
         try:
             while at < len(stages):
                 if self._stopped:
                     return
                 stage = stages[at]
                 if not stage.may_wait:
-                    stage.run(self._slots, self._read_at)
+                    stage.run(slots, self._read_at)
                 elif not self._try(stage):
                     return
                 at = self._at = at + 1
@@ -191,13 +200,12 @@ class LinearRun:
 
     def _end(self) -> None:
         slots = self._slots
-        fetches, last = self._schedule.collect(slots)
-        # Release values in a sender's shared memory before the answer is sent; and this object with the
-        # last reference to it, not when Python collects cycles.
+        results = self._collect(slots)
+        # Release values in a sender's shared memory before the answer is sent.
         slots.clear()
-        self._watcher = None
         try:
-            self._transport.done(fetches, last)
+            # Another thread may begin the next run before this returns: nothing is touched after it.
+            self._transport.ended(results)
         except Exception as error:
             self._fail(error)
 
@@ -215,21 +223,20 @@ class LinearRun:
 
     def _try(self, stage: Stage) -> bool:
         """Run a segment that may have to wait; ``False``: the run is suspended."""
-        try_woken()  # this thread may just have woken the run that provides what this one waits for
-        if self._watcher is None:
-            self._watcher = functools.partial(wake, self.go_on)
-            self._transport.suspended(self)
-        wait = stage.wait
         if self._condition is not None:
             self._condition = None
-        elif wait is not None and self._slots[wait.slot] is wait.handle:
-            with wait.condition.lock:
-                if not wait.ready():
-                    wait.condition.watch(self._watcher, wait.ready)
-                    self._condition = wait.condition
-                    if self._stopped:
-                        wait.condition.unwatch(self._watcher)
-                    return False
+        else:
+            # This thread may just have woken the run that provides what this one waits for.
+            try_woken()
+            wait = stage.wait
+            if wait is not None and self._slots[wait.slot] is wait.handle:
+                with wait.condition.lock:
+                    if not wait.ready():
+                        wait.condition.watch(self._watcher, wait.ready)
+                        self._condition = wait.condition
+                        if self._stopped:
+                            wait.condition.unwatch(self._watcher)
+                        return False
         outer = postponing.callback
         postponing.callback = self._watcher
         try:
@@ -250,12 +257,12 @@ class LinearRun:
 
     def _waits_for(self, condition: WatchedCondition) -> None:
         self._condition = condition
-        if self._stopped and self._watcher is not None:
+        if self._stopped:
             condition.unwatch(self._watcher)
 
     def _wait(self) -> None:
         """Run the segment on a thread of its own, which may wait, and then what follows."""
-        stage = self._schedule.stages[self._at]
+        stage = self._stages[self._at]
         cancellation = self._cancellation = Cancellation()
         current_step.cancellation = cancellation
         try:

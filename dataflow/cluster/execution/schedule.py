@@ -86,14 +86,26 @@ def take_in(slots: list[Any], where: Sequence[int], tensors: Sequence[Any]) -> N
         slots[slot] = value if value.shape or value.dtype is _OBJECT else value[()]
 
 
-def collector(
-    fetch_slots: Sequence[int], sends: Sequence[tuple[str, int, Sequence[int]]]
-) -> Callable[[list[Any]], tuple[list[Any], list[tuple[str, int, list[Any]]]]]:
-    """Returns a function that takes from the slots the fetches, and the messages to send: (task, channel, tensors)."""
-    sent = ", ".join(f"({task!r}, {n}, {_values(slots)})" for task, n, slots in sends)
+def collector(slots: Sequence[int]) -> Callable[[list[Any]], list[Any]]:
+    """Returns a function that takes the values of these slots from all slots."""
     scope: dict[str, Any] = {}
-    exec(f"def collect(slots):\n    return {_values(fetch_slots)}, [{sent}]", scope)
+    exec(f"def collect(slots):\n    return {_values(slots)}", scope)
     return scope["collect"]  # type: ignore[no-any-return]
+
+
+def taker(where: Sequence[int]) -> Callable[[list[Any], list[Any]], None]:
+    """Returns `take_in` for these slots, without a loop."""
+    if not where:
+        return lambda slots, tensors: take_in(slots, (), tensors)
+    names = [f"t{number}" for number in range(len(where))]
+    lines = ["def take(slots, tensors):", f"    {', '.join(names)}, = tensors"]
+    for name, slot in zip(names, where, strict=True):
+        lines.append(
+            f"    slots[{int(slot)}] = {name} if {name}.shape or {name}.dtype is OBJECT else {name}[()]"
+        )
+    scope: dict[str, Any] = {"OBJECT": _OBJECT}
+    exec("\n".join(lines), scope)
+    return scope["take"]  # type: ignore[no-any-return]
 
 
 def _values(slots: Sequence[int]) -> str:

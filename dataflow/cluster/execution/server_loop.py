@@ -52,7 +52,8 @@ class ServerSideLoop:
         self._step = step
         self._run: PartitionRun | LinearRun | None = None
         chain = first_chain(partition)
-        self._schedule = None if any(chain.pending) else linear_schedule(partition, chain)
+        schedule = None if any(chain.pending) else linear_schedule(partition, chain)
+        self._linear = None if schedule is None else LinearRun(schedule, self)
         self._beginning = False
         self._done = False
         self._finishing = False
@@ -62,7 +63,9 @@ class ServerSideLoop:
     def begin(self) -> None:
         """Run the step, and repeat it as long as it ends without waiting."""
         while True:
-            run = self._new_run()
+            run: PartitionRun | LinearRun | None = self._linear
+            if run is None or self._partition.session.load.delay_seconds:
+                run = PartitionRun(self._partition, self._step, self)
             with self._lock:
                 if self._cancelled:
                     return
@@ -71,19 +74,17 @@ class ServerSideLoop:
             if isinstance(run, PartitionRun):
                 run.start(())
             else:
-                run.go()
+                self._begin(run)
             with self._lock:
                 self._beginning = False
                 if not self._done:
                     return  # it waits; `done` begins the next
 
-    def _new_run(self) -> PartitionRun | LinearRun:
-        partition, schedule = self._partition, self._schedule
-        if schedule is None or partition.session.load.delay_seconds:
-            return PartitionRun(partition, self._step, self)
+    def _begin(self, run: LinearRun) -> None:
+        partition = self._partition
         if partition.is_new:
             partition.count_run()
-        return LinearRun(schedule, partition.new_slots(), partition.session.load.num_updates, self)
+        run.begin(partition.new_slots(), partition.session.load.num_updates)
 
     def finish(self) -> None:
         """Make the run in progress the last one."""
@@ -103,14 +104,15 @@ class ServerSideLoop:
         """Never called, as nothing leaves the task."""
         raise AssertionError("a step that repeats itself has something to send")
 
-    def suspended(self, run: LinearRun) -> None:
-        """Nothing to do: `cancel` knows the run."""
-
     def may_block(self) -> bool:
         """Nothing is sent."""
         return False
 
     def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        """As `ended`."""
+        self.ended(fetches)
+
+    def ended(self, results: list[Any]) -> None:
         """One run has ended: begin the next, on this thread if that does not hold it up."""
         self.count += 1
         self._service.num_steps += 1

@@ -17,16 +17,14 @@ from typing import Any
 from dataflow.cluster.execution.collectives import Collectives
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.explain import code_of
-from dataflow.cluster.execution.home_transport import HomeTransport, Registered
+from dataflow.cluster.execution.home_transport import HomeTransport, PrefetchedStep, Registered
 from dataflow.cluster.execution.linear_run import LinearRun
 from dataflow.cluster.execution.partition_run import PartitionRun
-from dataflow.cluster.execution.schedule import take_in
 from dataflow.cluster.execution.server_loop import ServerSideLoop
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
 from dataflow.cluster.execution.task_session import TaskSession
 from dataflow.cluster.execution.traffic import ALL_CHANNELS, FEEDS
-from dataflow.cluster.execution.wake_queue import then_wake
 from dataflow.cluster.execution.worker_threads import run_in_thread
 from dataflow.cluster.partition.partition_codec import decode_partition
 from dataflow.cluster.transport.connection import Connection
@@ -263,19 +261,17 @@ class WorkerService:
         repeated.begin()
 
     def _adopt(self, connection: Connection, message: Message) -> None:
-        prefetched, connection.ahead = connection.ahead, None
+        prefetched: PrefetchedStep | None = connection.ahead
+        connection.ahead = None
         if prefetched is None:
             raise ProtocolError("a step is to be adopted that was not begun")
         registered, slots, read_at, transport = prefetched
         self.num_steps += 1
-        step, partition = message.id, registered.partition
-        transport.step = step
-        schedule = registered.schedule
-        if message.flags & ALL and schedule is not None and not self.load.delay_seconds:
-            take_in(slots, registered.in_slots, message.tensors)
-            message.tensors.clear()
-            then_wake(LinearRun(schedule, slots, read_at, transport).go_on, False)
+        step = message.id
+        if message.flags & ALL and registered.schedule is not None and not self.load.delay_seconds:
+            transport.run_all(step, slots, read_at, message.tensors)
             return
+        partition, transport.step = registered.partition, step
         run = PartitionRun(partition, step, transport)
         run.go_on(registered.reads, slots, read_at)
         with self._lock:

@@ -33,6 +33,7 @@ from dataflow.cluster.transport.connection_errors import (
 from dataflow.cluster.transport.frame_templates import (
     BEGINNING,
     JOIN_BYTES,
+    WHOLE_BYTES,
     ReceivedTemplate,
     SentTemplate,
     received_template,
@@ -165,7 +166,12 @@ class Connection:
         """
         with self.send_lock:
             form = self._sent.get((kind, tag, flags)) if head is None else None
-            buffers = None if form is None else form.buffers(id, tensors)
+            buffers: list[Any] | None = None
+            if form is not None:
+                if form.whole is not None and (data := form.whole(id, tensors)) is not None:
+                    buffers = [data]
+                else:
+                    buffers = form.buffers(id, tensors)
             if buffers is not None:
                 assert form is not None
                 size, largest, shared = form.size, form.largest, form.shared_bytes
@@ -215,7 +221,7 @@ class Connection:
                 buffers = [self._held, *buffers]
                 size += len(self._held)
                 self._held = b""
-            if size <= JOIN_BYTES:
+            if size <= JOIN_BYTES or (len(buffers) == 1 and size <= WHOLE_BYTES):
                 data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
                 try:
                     sent = self.sock.send(data, socket.MSG_DONTWAIT)

@@ -71,15 +71,14 @@ def test_the_thread_that_ends_a_wait_runs_only_what_is_short(rest_is_inline_safe
         )
 
     transport = SimpleNamespace(
-        suspended=lambda run: None,
         may_block=lambda: False,
-        done=lambda fetches, last: ended.append(fetches),
+        ended=ended.append,
         failed=ended.append,
     )
     rest = stage(False, lambda slots, read_at: ran_on.append(threading.get_ident()), None)
     stages = [stage(True, take, rest_is_inline_safe), rest]
-    run = LinearRun(LinearSchedule(stages, collector([], [])), [], 0, transport)
-    run.go()
+    run = LinearRun(LinearSchedule(stages, collector([]), True), transport)
+    run.begin([], 0)
     assert not ran_on
     then_wake(put)
     eventually(lambda: ended)
