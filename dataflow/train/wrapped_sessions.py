@@ -97,6 +97,14 @@ class WrappedSession:
         return step_fn(StepContext(raw_session(), run_with_hooks))
 
 
+def _hears(hook: SessionRunHook) -> bool:
+    """Whether the hook has a ``before_run`` or an ``after_run`` of its own."""
+    return any(
+        getattr(getattr(hook, name, None), "__func__", None) is not getattr(SessionRunHook, name)
+        for name in ("before_run", "after_run")
+    )
+
+
 class HookedSession(WrappedSession):
     """Calls the hooks around each run."""
 
@@ -104,6 +112,8 @@ class HookedSession(WrappedSession):
         super().__init__(sess)
         self._hooks = hooks
         self._should_stop = False
+        #: Whether a hook takes part in runs; those that only begin and end things do not.
+        self._hooks_hear = any(_hears(hook) for hook in hooks)
 
     def _check_stop(self) -> bool:
         return self._should_stop
@@ -117,6 +127,8 @@ class HookedSession(WrappedSession):
     ) -> Any:
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
+        if not self._hooks_hear and options is None and run_metadata is None:
+            return self._sess.run(fetches, feed_dict)
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
         requests: dict[Any, Any] = {"caller": fetches}
         feeds = dict(feed_dict) if feed_dict else {}

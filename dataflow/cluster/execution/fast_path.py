@@ -14,7 +14,7 @@ a `LinearRun` because none of its segments ever waits (`fast_step`): there is no
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +24,7 @@ from dataflow.cluster.execution.schedule import (
     first_chain,
     next_chain,
     runner,
-    take_in,
+    taker,
 )
 from dataflow.cluster.execution.traffic import ALL_CHANNELS, RESULT, names_of_slots
 from dataflow.cluster.partition.graph_partition import GraphPartition
@@ -101,20 +101,37 @@ class FastStep:
         self._task, self._address = remote.task, remote.address
         self._tasks = (remote.task, master.task)
         self._first, self._last = first, last
-        self._read_slots = [
+        read_slots = [
             slot
             for number, _ in remote.prefetch_channels or ()
             for slot in plan.channels[number][0]
         ]
+        self._take_reads = taker(read_slots)
+        self._empty = self._local.new_slots()[:-1]
         self._feeds = list(zip(plan.feed_slots, prepared.local_feeds, strict=True))
         self._out_slots = out_slots
         self._run_first = runner(self._local, first, results=out_slots)
         self._run_last = runner(self._local, last)
         #: The answer: its kind, tag and flags, and the slots of what the local partition needs of it.
-        self._in_slots = list(plan.channels[left[0]][0]) if left else []
+        in_slots = list(plan.channels[left[0]][0]) if left else []
+        self._take_in, self._num_inputs = taker(in_slots), len(in_slots)
         self._num_fetches = len(remote.fetches)
         self._answer = (Kind.DATA, left[0], LAST) if left else (Kind.DONE, self._num_fetches, 0)
-        self._fetch_slots = plan.fetch_slots
+        self._collect = self._collector(plan.fetch_slots)
+
+    def _collector(self, fetch_slots: Sequence[int]) -> Callable[..., list[Any]]:
+        """What is fetched, of the remote partition's fetches, the local one's slots, and the fed values."""
+        parts = [
+            f"fetched[{position}]"
+            if task == self._task
+            else f"slots[{int(fetch_slots[position])}]"
+            if task
+            else f"values[{position}]"
+            for task, position in self._prepared.sources
+        ]
+        scope: dict[str, Any] = {}
+        exec(f"def collect(fetched, slots, values):\n    return [{', '.join(parts)}]", scope)
+        return scope["collect"]  # type: ignore[no-any-return]
 
     def run(self, values: Sequence[Any], seconds: float | None, count: int) -> list[Any] | None:
         """Run the step on the fed values, as run ``count`` of this process; return the fetched values.
@@ -175,8 +192,8 @@ class FastStep:
         local, first = self._local, self._first
         if seconds is not None:
             connection.deadline = time.monotonic() + seconds
-        slots = local.new_slots(connection)
-        take_in(slots, self._read_slots, reads)
+        slots = [*self._empty, connection]
+        self._take_reads(slots, reads)
         # Release reads that lie in the sender's shared memory as soon as they were used.
         reads.clear()
         for slot, position in self._feeds:
@@ -204,9 +221,11 @@ class FastStep:
             if not messages:
                 if connection.patience_seconds != seconds:
                     connection.set_patience(seconds)
-                is_late = not connection.wait()
-                if not is_late:
-                    messages.append(connection.receive())
+                answer = connection.receive_in_time()
+                if answer is None:
+                    is_late = True
+                else:
+                    messages.append(answer)
         except UnavailableError as lost:
             error = lost
         except DeadlineExceededError:
@@ -231,21 +250,12 @@ class FastStep:
         count: int,
         read_at: int,
     ) -> list[Any]:
-        num_inputs = len(self._in_slots)
+        num_inputs = self._num_inputs
         num_own = num_inputs + self._num_fetches
-        fetched = tensors[num_inputs:num_own]
         if self._last.numbers:
-            take_in(slots, self._in_slots, tensors[:num_inputs])
+            self._take_in(slots, tensors[:num_inputs])
             self._run_last(slots, read_at)
         if flags & PREFETCHED:
             prefetch.keep_reads(connection, self._prepared, count, tensors[num_own:])
         self._master.pool.give(connection)
-        sources = self._prepared.sources
-        return [
-            fetched[position]
-            if task == self._task
-            else slots[self._fetch_slots[position]]
-            if task
-            else values[position]
-            for task, position in sources
-        ]
+        return self._collect(tensors[num_inputs:num_own], slots, values)

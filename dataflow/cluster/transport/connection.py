@@ -406,6 +406,12 @@ class Connection:
             raise lost_error(self.peer, self.address, error) from None
         return True
 
+    def receive_in_time(self) -> Message | None:
+        """As `wait`, and then `receive`; ``None`` when patience ends."""
+        if not self.wait():
+            return None
+        return self._receive_like_before() or self.receive()
+
     def has_frame(self) -> bool:
         """Whether bytes of a next frame lie in the buffer already (the socket may be silent)."""
         return self._end > self._start
