@@ -223,6 +223,27 @@ def test_run_step_fn_runs_with_and_without_hooks():
     assert (plain, after, hook.runs) == (1.0, 1, 1)
 
 
+@pytest.mark.parametrize("where", ["class", "object", "nowhere"])
+def test_hooks_hear_of_runs_where_they_listen(where):
+    """A hook that has neither method costs a run nothing; one may have got them by assignment."""
+    _, step, train = counting()
+    seen = []
+
+    class Hook(tf.train.SessionRunHook):
+        if where == "class":
+
+            def after_run(self, run_context, run_values):
+                seen.append(run_values.results)
+
+    hook = Hook()
+    if where == "object":
+        hook.before_run = lambda context: seen.append(context.original_args.fetches)
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        session.run(train)
+        assert session.run(step, feed_dict={step: 7}) == 7
+    assert seen == {"class": [None, None], "object": [train, step], "nowhere": []}[where]
+
+
 def test_an_error_in_a_queue_thread_is_raised_by_the_session():
     queue = tf.FIFOQueue(4, tf.float32)
     broken = queue.enqueue(tf.py_func(fail, [], tf.float32))

@@ -3,11 +3,12 @@
 import threading
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import dataflow as tf
 from dataflow.cluster.execution.linear_run import LinearRun, LinearSchedule
-from dataflow.cluster.execution.schedule import collector, first_chain
+from dataflow.cluster.execution.schedule import collector, first_chain, take_in, taker
 from dataflow.cluster.execution.wake_queue import then_wake
 from dataflow.kernels.observable_condition import WatchedCondition
 from dataflow.runtime.cancellation import Postponed
@@ -84,3 +85,70 @@ def test_the_thread_that_ends_a_wait_runs_only_what_is_short(rest_is_inline_safe
     eventually(lambda: ended)
     assert ended == [[]]
     assert (ran_on == [threading.get_ident()]) is rest_is_inline_safe
+
+
+def test_a_linear_run_begins_again_where_the_last_one_ended():
+    """One object runs every step, each on its own slots, and waits at the same index."""
+    seen, ended, tokens = [], [], []
+    condition = WatchedCondition()
+
+    def take(slots, read_at):
+        with condition:
+            if not tokens:
+                condition.watch(run._watcher, lambda: bool(tokens))
+                raise Postponed(condition, lambda: bool(tokens))
+            slots[0] = tokens.pop()
+
+    def stage(may_wait, function):
+        return SimpleNamespace(
+            may_wait=may_wait,
+            run=function,
+            rest_is_inline_safe=True,
+            made=[],
+            wait=None,
+            handle_slot=None,
+            dequeues=True,
+        )
+
+    def put(token):
+        with condition:
+            tokens.append(token)
+            condition.notify_all()
+
+    transport = SimpleNamespace(may_block=lambda: False, ended=ended.append, failed=ended.append)
+    note = stage(False, lambda slots, read_at: seen.append((slots[0], read_at)))
+    schedule = LinearSchedule([stage(True, take), note], collector([0]), True)
+    run = LinearRun(schedule, transport)
+    for step in range(4):
+        if step % 2:
+            put(step)  # there before the step begins
+        run.begin([None], 10 * step)
+        if not step % 2:
+            assert len(ended) == step and run.waits_for_queue()
+            then_wake(put, step)
+        assert not run.waits_for_queue()
+        assert ended[step:] == [[step]] and seen[step:] == [(step, 10 * step)]
+    run.begin([None], 0)
+    run.cancel()
+    then_wake(put, 5)
+    assert len(ended) == 4 and tokens == [5], "a cancelled run takes nothing"
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        [],
+        [np.array(2.5)],
+        [np.ones(3), np.array(b"text", object), np.array(7)],
+        [np.zeros((0, 2)), np.array([b"a"], object)],
+    ],
+)
+def test_slots_are_filled_without_a_loop_as_with_one(tensors):
+    where = list(range(1, 1 + len(tensors)))
+    expected, found = [None] * 5, [None] * 5
+    take_in(expected, where, tensors)
+    taker(where)(found, tensors)
+    assert [type(v) for v in found] == [type(v) for v in expected]
+    assert repr(found) == repr(expected)
+    with pytest.raises(ValueError):
+        taker(where)(found, [*tensors, np.ones(1)])
