@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.data.eager_iterator import EagerIterator
 from dataflow.data.iterators import Iterator
 from dataflow.data.structure import OptionalSpec, Structure, to_tensors
+from dataflow.errors import OutOfRangeError
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.dataset import iterator_get_next_as_optional_op
@@ -92,6 +94,11 @@ def get_next_as_optional(iterator: Iterator) -> Optional:
 
     An iterator that was not initialized is a `FailedPreconditionError`, as in ``get_next``.
     """
+    if isinstance(iterator, EagerIterator):
+        try:
+            return Optional.from_value(iterator.get_next())
+        except OutOfRangeError:
+            return Optional.none_from_structure(iterator.element_spec)
     if not isinstance(iterator, Iterator):
         raise TypeError(
             f"iterator must be a tf.data.Iterator, got {iterator!r}: pass what "

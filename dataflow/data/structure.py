@@ -21,13 +21,13 @@ from dataflow.data.ragged_elements import RaggedTensorSpec
 from dataflow.dtypes import DType
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike
 from dataflow.ops.ragged_tensor import RaggedTensor, convert_to_ragged
 from dataflow.ops.ragged_value import RaggedTensorValue
-from dataflow.ops.sparse_serialization import (
-    serialize_many_sparse,
-)
+from dataflow.ops.script_ops import variant_of
+from dataflow.ops.sparse_serialization import serialize_many_sparse
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, TypeSpec
@@ -76,7 +76,12 @@ class DatasetSpec(VariantSpec):
     def decode(self, tensor: Tensor) -> Any:
         from dataflow.data.dataset import Dataset
 
-        return Dataset(self.structure, lambda: tensor)
+        return Dataset(self.structure, lambda: _in_this_graph(tensor))
+
+
+def _in_this_graph(tensor: Tensor) -> Tensor:
+    """``tensor``, or where it is one of eager code, a node of the present graph that is its value."""
+    return variant_of(tensor.numpy()) if isinstance(tensor, EagerTensor) else tensor
 
 
 class OptionalSpec(VariantSpec):
@@ -96,7 +101,7 @@ class OptionalSpec(VariantSpec):
     def decode(self, tensor: Tensor) -> Any:
         from dataflow.data.optional import Optional
 
-        return Optional(tensor, Structure.of_specs(self._value_structure))
+        return Optional(_in_this_graph(tensor), Structure.of_specs(self._value_structure))
 
 
 class TensorArraySpec(ComponentSpec):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.dtypes import as_dtype
+from dataflow.dtypes import as_dtype, variant
 from dataflow.errors import (
     InvalidArgumentError,
     NotFoundError,
@@ -42,6 +42,8 @@ def _argument(value: Any) -> Any:
 
 
 def _result(value: Any, dtype: Any, index: int, token: str, convert: bool) -> Any:
+    if dtype is variant:
+        return value  # the engine's own: a dataset of eager code, say
     numpy_dtype = object if dtype.kind == "S" else dtype.numpy
     array = np.asarray(value)
     if array.dtype.names is not None:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.dtypes import DType, as_dtype
+from dataflow.dtypes import DType, as_dtype, variant
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
@@ -151,6 +151,13 @@ def _build(op: Any, func: Any, inp: Any, dtypes_out: Any, name: str | None, defa
             return []
         return result[0].op if result else graph.get_operations()[-1]
     return list(result) if many else result[0]
+
+
+def variant_of(value: Any) -> Tensor:
+    """A scalar of dtype variant that is ``value``, an object of this process: a dataset of eager code, say."""
+    made = _build(py_func_op, lambda: [value], [], variant, None, "PyFunc")
+    made.set_shape([])
+    return made  # type: ignore[no-any-return]
 
 
 def _called(func: Callable[..., Any], inp: Any) -> Any:

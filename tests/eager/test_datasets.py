@@ -43,3 +43,29 @@ def test_structures_and_generators():
     generated = tf.data.Dataset.from_generator(lambda: iter([(1, [1, 1])]), (tf.int32, tf.int32))
     ((one, row),) = generated
     assert (one.numpy(), row.numpy().tolist()) == (1, [1, 1])
+
+
+def test_elements_that_are_datasets_are_gone_through_and_transformed():
+    windows = list(tf.data.Dataset.range(7).window(3))
+    assert [numbers(window) for window in windows] == [[0, 1, 2], [3, 4, 5], [6]]
+    first, second, _ = windows
+    assert numbers(first.batch(2)) == [[0, 1], [2]]
+    assert numbers(tf.data.Dataset.zip((first, second)).map(lambda a, b: a * b)) == [0, 4, 10]
+    assert numbers(first.concatenate(second).repeat(2))[3:9] == [3, 4, 5, 0, 1, 2]
+    zero = np.int64(0)
+    assert second.reduce(zero, lambda a, b: a + b).numpy() == 12
+    assert tf.function(lambda w: w.reduce(zero, lambda a, b: a + b))(second).numpy() == 12
+    pairs = tf.data.Dataset.zip((tf.data.Dataset.range(2), tf.data.Dataset.range(4).window(2)))
+    assert [(n.numpy(), numbers(w)) for n, w in pairs] == [(0, [0, 1]), (1, [2, 3])]
+
+
+def test_optionals_are_elements_and_tell_the_end_of_an_iterator():
+    optional = tf.data.experimental.Optional
+    dataset = tf.data.Dataset.range(3).map(lambda x: optional.from_value(x * 2))
+    assert [o.get_value().numpy() for o in dataset] == [0, 2, 4]
+    iterator = iter(tf.data.Dataset.range(2))
+    found = [tf.data.experimental.get_next_as_optional(iterator) for _ in range(3)]
+    assert [o.has_value().numpy() for o in found] == [True, True, False]
+    assert found[1].get_value().numpy() == 1
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        found[2].get_value()
