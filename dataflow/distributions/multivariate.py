@@ -123,12 +123,14 @@ class _VectorLocationScale(Distribution):
         shape = self._vector_shape_tensor()
         return array.broadcast_to(dense, array.concat([shape, shape[-1:]], 0))
 
+    # As in TensorFlow these two have the batch of the scale alone: ``loc`` does not count in them.
+
     def _covariance(self) -> Any:
-        dense = self._dense()
+        dense = self._scale.to_dense()
         return self._noise_variance * matmul(dense, dense, transpose_b=True)
 
     def _variance(self) -> Any:
-        return self._noise_variance * reduce_sum(square(self._dense()), -1)
+        return self._noise_variance * reduce_sum(square(self._scale.to_dense()), -1)
 
 
 class _MultivariateNormal(_VectorLocationScale):

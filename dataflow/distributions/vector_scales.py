@@ -92,7 +92,7 @@ def diagonal_scale(loc: TensorLike | None, scale_diag: Any, multiplier: Any) -> 
             "Cannot tell the size of a vector: give loc ([..., k]) or scale_diag ([..., k])."
         )
     loc = convert_to_tensor(loc, name="loc")
+    ones = array.ones(array.shape(loc)[-1:], loc.dtype.base_dtype)
     if multiplier is None:
-        return DiagonalScale(array.ones_like(loc))
-    multiplier = convert_to_tensor(multiplier, loc.dtype)[..., None]
-    return DiagonalScale(array.ones_like(loc) * multiplier)
+        return DiagonalScale(ones)
+    return DiagonalScale(ones * convert_to_tensor(multiplier, loc.dtype)[..., None])

@@ -175,6 +175,8 @@ class Compiling:
         self.targets = [t.target for t in fed]
         self.sample_weights = [t.sample_weight for t in fed]
         self._target_names = [t.name for t in fed]
+        #: Outputs that are compared with tensors of the program's own: weights do not count there.
+        self._unfed_names = [t.name for t in trained if t.sample_weight is None]
         terms = [t.term if t.share is None else float(t.share) * t.term for t in trained]
         sources = {t.op for t in [*self.inputs, *self.targets, *self.sample_weights]}
         terms += [p for p in self.losses if reached_from(p, sources)]  # type: ignore[attr-defined]

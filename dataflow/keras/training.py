@@ -165,6 +165,9 @@ class Training(Compiling):
         count = data.check_lengths([*ins, *outs])
         if isinstance(sample_weight, tuple) and len(names) > 1 and K.is_package_keras():
             raise TypeError("sample_weight is a list or a dict where there are several outputs.")
+        if isinstance(sample_weight, dict):
+            unfed = self._unfed_names
+            sample_weight = {k: w for k, w in sample_weight.items() if k not in unfed} or None
         given = data.per_output(sample_weight, names, "sample_weight")
         classes = data.per_output(class_weight, names, "class_weight")
         weights = [

@@ -54,10 +54,14 @@ def modulo_unsigned(value: TensorLike, dtype: DType | None) -> Any:
 def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Any:
     """``x`` with element type ``dtype``; returned as it is when it has that type already.
 
+    So is a resource variable, as in TensorFlow: what uses the result reads the variable then.
+
     Raises `TypeError` for strings: use `tf.strings.to_number` or `tf.as_string`.
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor) and x.dtype is wanted:
+        return x
+    if getattr(x, "is_read_by_use", False) and x.dtype is wanted:
         return x
     with_values = _cast_parts(x, wanted, name)
     if with_values is not None:

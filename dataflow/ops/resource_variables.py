@@ -48,6 +48,8 @@ class ResourceVariable(Variable):
     that assign return a view of the variable, read after the assignment.
     """
 
+    #: A cast to its own dtype is the variable itself.
+    is_read_by_use = True
     _groups_initializer = True
     _keeps_partial_shape = True
     #: The copy that a caching device keeps for the time of a run.

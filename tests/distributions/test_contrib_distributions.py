@@ -175,6 +175,16 @@ def test_multivariate_normals() -> None:
         np.testing.assert_allclose(run(stacked.log_prob(x[:, None])), expected, rtol=1e-4)
         kls = run(ds.kl_divergence(stacked, ds.MultivariateNormalTriL(tf.zeros([5, 1, 3]), tril)))
         assert kls.shape == (5, 2)
+        # The means' batch does not count in what the scale alone says, as in TensorFlow.
+        means = tf.zeros([5, 3])
+        for dist in (many, ds.MultivariateNormalDiag(means), ds.VectorLaplaceDiag(means)):
+            assert (
+                dist.covariance().shape.as_list()
+                == [3, 3]
+                == run(tf.shape(dist.covariance())).tolist()
+            )
+            assert dist.stddev().shape.as_list() == dist.variance().shape.as_list() == [3]
+            assert dist.mean().shape.as_list() == [5, 3] and dist.batch_shape.as_list() == [5]
         with pytest.raises(ValueError, match="size of a vector"):
             ds.MultivariateNormalDiag()
         with pytest.raises(ValueError):

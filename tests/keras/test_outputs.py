@@ -51,6 +51,18 @@ def test_of_two_outputs_the_only_loss_is_named():
     np.testing.assert_allclose(second[1], (first[0] + second[0]) / 2, rtol=1e-5)
 
 
+def test_weights_by_name_do_not_count_beside_a_tensor_of_the_programs_own():
+    model = keras.Sequential([layers.Dense(1, input_dim=3, name="d")])
+    y = RNG.randn(12, 1)
+    model.compile("sgd", "mse", target_tensors=[tf.constant(y, tf.float32)])
+    squares = (model.predict(X) - y) ** 2
+    np.testing.assert_allclose(
+        model.test_on_batch(X, sample_weight={"d": np.arange(12.0)}), squares.mean(), rtol=1e-5
+    )
+    with pytest.raises(ValueError, match="unknown outputs"):
+        model.test_on_batch(X, sample_weight={"other": np.ones(12)})
+
+
 MASKS = {"none": None, "batch": np.float32([1, 2, 0]), "temporal": RNG.rand(3, 4)}
 
 

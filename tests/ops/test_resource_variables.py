@@ -250,3 +250,17 @@ def test_rows_of_an_assigned_variable_are_read_after_the_assignment() -> None:
         assert session.run(rows).tolist() == [[1.0, 1.0]]
         assert session.run(rows).tolist() == [[2.0, 2.0]]
         assert session.run(slices).tolist() == [2.0]
+
+
+def test_a_cast_to_its_own_dtype_is_the_variable() -> None:
+    """What uses the result reads then, as in TensorFlow; another dtype reads at once."""
+    v = tf.Variable([1.0, 2.0], name="v", use_resource=True)
+    same, other = tf.cast(v, tf.float32), tf.cast(v, tf.float64)
+    assert same is v and tf.to_float(v) is v and tf.keras.backend.cast(v, "float32") is v
+    assert other.name == "Cast:0"
+    with tf.control_dependencies([v.assign_add([1.0, 1.0])]):
+        y = same * 2.0
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(y).tolist() == [4.0, 6.0]
+        assert session.run([same, other])[0].tolist() == [2.0, 3.0]
