@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import collections
+import heapq
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,9 @@ class BarrierState:
         self.dims = dims or [None] * len(types)
         self.condition = threading.Condition()
         self.incomplete: dict[Any, tuple[int, list[Any]]] = {}
-        self.ready: collections.deque[Any] = collections.deque()
+        #: A heap of (index, number of those that were complete before, key, components).
+        self.ready: list[tuple[int, int, Any, list[Any]]] = []
+        self.num_completed = 0
         self.next_index = -(2**63)
         self.closed = False
         self.cancelled = False
@@ -53,7 +55,8 @@ class BarrierState:
                 parts[component] = owned(value)
                 if all(p is not None for p in parts):
                     index, parts = self.incomplete.pop(key)
-                    self.ready.append((index, key, parts))
+                    heapq.heappush(self.ready, (index, self.num_completed, key, parts))
+                    self.num_completed += 1
             self.next_index += 1  # all keys of one call have the same, as in TensorFlow
             self.condition.notify_all()
 
@@ -66,7 +69,11 @@ class BarrierState:
             )
 
         with self.condition:
-            context.wait(self.condition, enough, timeout_seconds)
+            if self.closed and small:  # what is complete, at once
+                count = min(count, max(len(self.ready), 1))
+            later = 0 if small else len(self.incomplete)
+            if not self.closed or len(self.ready) + later >= count:
+                context.wait(self.condition, enough, timeout_seconds)
             have = len(self.ready)
             if have < count and not (
                 small and have and (self.closed or timeout_seconds is not None)
@@ -77,9 +84,7 @@ class BarrierState:
                     f"Barrier '{self.name}' is closed and has insufficient elements "
                     f"(requested {count}, total size {have})",
                 )
-            taken = sorted(
-                (self.ready.popleft() for _ in range(min(count, have))), key=lambda item: item[0]
-            )
+            taken = [heapq.heappop(self.ready) for _ in range(min(count, have))]
             self.condition.notify_all()
             return taken
 
@@ -105,12 +110,12 @@ def barrier_take_many_kernel(
 ) -> Any:
     seconds = None if timeout_ms < 0 else timeout_ms / 1000
     taken = handle.take(context, int(num_elements), allow_small_batch, seconds)
-    keys = object_array([k for _, k, _ in taken])
+    keys = object_array([k for _, _, k, _ in taken])
     columns = [
-        stack_elements([parts[i] for _, _, parts in taken], dtype, handle.dims[i])
+        stack_elements([parts[i] for *_, parts in taken], dtype, handle.dims[i])
         for i, dtype in enumerate(handle.types)
     ]
-    return (np.array([i for i, _, _ in taken], np.int64), keys, *columns)
+    return (np.array([i for i, *_ in taken], np.int64), keys, *columns)
 
 
 @kernel("BarrierClose")

@@ -130,6 +130,24 @@ def test_a_barrier_gives_complete_tuples_only() -> None:
             session.run(barrier.take_many(1))
 
 
+def test_a_closed_barrier_gives_what_is_complete_where_fewer_will_do() -> None:
+    """As in TensorFlow: in the order of the first insertions, however late the tuples are complete."""
+    barrier = Barrier([tf.float32, tf.float32], [[], []])
+    some = barrier.take_many(9, allow_small_batch=True)[1]
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=20_000)) as session:
+        for key in "abcd":
+            session.run(barrier.insert_many(0, [key], [1.0]))
+        session.run(barrier.insert_many(1, ["d", "b"], [2.0, 2.0]))
+        session.run(barrier.close())
+        with pytest.raises(tf.errors.OutOfRangeError, match="insufficient"):
+            session.run(barrier.take_many(5))  # four there will ever be
+        assert session.run(some).tolist() == [b"b", b"d"]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(some)  # two are incomplete, but nothing waits for them
+        session.run(barrier.insert_many(1, ["c", "a"], [2.0, 2.0]))
+        assert session.run(barrier.take_many(2)[1]).tolist() == [b"a", b"c"]
+
+
 def test_a_staging_area_is_a_queue() -> None:
     area = StagingArea([tf.float32, tf.int32], [[], []], names=["x", "n"], capacity=2)
     put, get = area.put({"x": 1.5, "n": 3}), area.get()
