@@ -21,12 +21,13 @@ def run(fetches: Any, feed: Any = None) -> Any:
 
 
 def test_checks_of_all_numbers_name_the_node_where_the_fetched_value_is_bad_itself():
-    quotient = tf.div(tf.constant(0.0), tf.constant(0.0))
-    with tf.control_dependencies([tf.add_check_numerics_ops()]):
-        checked = tf.identity(quotient)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="div:0 : Tensor had NaN values"):
-        with pytest.warns(NonFiniteWarning):
-            run(checked)
+    with tf.Graph().as_default():  # it checks all that is in the graph
+        quotient = tf.div(tf.constant(0.0), tf.constant(0.0))
+        with tf.control_dependencies([tf.add_check_numerics_ops()]):
+            checked = tf.identity(quotient)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="div:0 : Tensor had NaN values"):
+            with pytest.warns(NonFiniteWarning):
+                run(checked)
 
 
 @pytest.mark.parametrize("form", ["1-D", "2-D"])

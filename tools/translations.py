@@ -184,11 +184,12 @@ def _template_literal(text: str, at: int) -> Generator[str, None, int]:
 
 def sources() -> dict[str, tuple[str, list[Path]]]:
     """For each part of a table what reads it and which files it comes from."""
-    checks = sorted((ROOT / "dataflow" / "course" / "check").glob("*.py"))
+    course = ROOT / "dataflow" / "course"
+    checks = sorted((course / "check").glob("*.py"))
     python = [p for p in sorted(WIDGETS.rglob("*.py")) if p.parent.name != "static"]
     page = [p for p in sorted(WIDGETS.glob("*/*.js")) if p.parent.name not in ("built", "engine")]
     return {
-        "checks": ("py", [ROOT / "dataflow" / "course" / "exercise.py", *checks]),
+        "checks": ("py", [course / "exercise.py", course / "translations.py", *checks]),
         "widgets": ("py", python),
         "page": ("js", page),
     }
