@@ -55,9 +55,8 @@ class ResourceVariable(Variable):
     #: The copy that a caching device keeps for the time of a run.
     _cached: Tensor | None = None
 
-    def __bool__(
-        self,
-    ) -> bool:  # a reference variable is true: `if bias:` asks whether there is one
+    def __bool__(self) -> bool:
+        # A reference variable is true: `if bias:` asks whether there is one.
         return bool(self._as_graph_element())
 
     def __int__(self) -> int:
