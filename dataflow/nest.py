@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.nest import (
@@ -30,7 +31,7 @@ is_sequence = is_nested
 class _Composite(list[Any]):
     """The tensors that a sparse or ragged tensor, or slices, are made of: a structure among others."""
 
-    of: Any = None
+    rebuild: Callable[[list[Any]], Any]
 
 
 class _Sparse(_Composite):
@@ -47,35 +48,24 @@ class _Slices(_Composite):
 
 def _expanded(structure: Any) -> Any:
     """``structure`` with its sparse and ragged tensors and slices as lists of their tensors."""
+    from dataflow.ops.composites import parts_of
     from dataflow.ops.indexed_slices import IndexedSlices
     from dataflow.ops.ragged_tensor import RaggedTensor
     from dataflow.ops.sparse_tensor import SparseTensor
 
+    kinds = {SparseTensor: _Sparse, RaggedTensor: _Ragged, IndexedSlices: _Slices}
+
     def parts(leaf: Any) -> Any:
-        if isinstance(leaf, SparseTensor):
-            found: _Composite = _Sparse([leaf.indices, leaf.values, leaf.dense_shape])
-        elif isinstance(leaf, RaggedTensor):
-            found = _Ragged([leaf.flat_values, *leaf.nested_row_splits])
-        elif isinstance(leaf, IndexedSlices):
-            found = _Slices([leaf.values, leaf.indices])
-            if leaf.dense_shape is not None:
-                found.append(leaf.dense_shape)
-        else:
+        kind = kinds.get(type(leaf))
+        found = None if kind is None else parts_of(leaf)
+        if kind is None or found is None:
             return leaf
-        found.of = leaf
-        return found
+        tensors, rebuild = found
+        made = kind(tensors)
+        made.rebuild = rebuild
+        return made
 
     return _map_structure(parts, structure)
-
-
-def _composed(expanded: Any) -> Any:
-    """What `_expanded` took apart, with the tensors that are there now."""
-    if isinstance(expanded, _Composite):
-        if isinstance(expanded, _Ragged):
-            values, *splits = expanded
-            return type(expanded.of).from_nested_row_splits(values, splits)
-        return type(expanded.of)(*expanded)
-    return expanded
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
@@ -100,16 +90,13 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     _pack_like(expanded, list(flat_sequence))  # the right number of them
     left = iter(flat_sequence)
 
-    def filled(part: Any, whole: Any) -> Any:
+    def filled(part: Any) -> Any:
         if not isinstance(part, _Composite):
             return next(left)
-        new = type(part)(next(left) for _ in part)
-        new.of = whole
-        return _composed(new)
+        return part.rebuild([next(left) for _ in part])
 
-    wholes = _flatten(structure)
     parts = _flatten_up_to(structure, expanded, False)
-    return _pack_like(structure, [filled(p, w) for p, w in zip(parts, wholes, strict=True)])
+    return _pack_like(structure, [filled(part) for part in parts])
 
 
 def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dataflow import errors, gfile
+from dataflow import errors, gfile, nest
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.parsing import parse_example
 from dataflow.ops.queues import FIFOQueue
 from dataflow.ops.reader import TFRecordReader
-from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.train.batching import batch_join, shuffle_batch_join
 from dataflow.train.input import fullness_summary, string_input_producer
 from dataflow.train.queue_runner import QueueRunner, add_queue_runner
@@ -141,11 +140,8 @@ def queue_parsed_features(
     where none are given.
     """
     with name_scope(name, "queue_parsed_features"):
-        parts: list[Any] = []
-        for key in sorted(parsed_features):
-            value = parsed_features[key]
-            is_sparse = isinstance(value, SparseTensor)
-            parts += [value.indices, value.values, value.dense_shape] if is_sparse else [value]
+        parts = nest.flatten(parsed_features, expand_composites=True)
+        num_parts = len(parts)
         if keys is not None:
             parts.append(keys)
         queue = FIFOQueue(feature_queue_capacity, [part.dtype for part in parts])
@@ -157,15 +153,7 @@ def queue_parsed_features(
         taken = list(taken) if isinstance(taken, (list, tuple)) else [taken]
         for tensor, part in zip(taken, parts, strict=True):
             tensor.set_shape(part.get_shape())
-        waiting = iter(taken)
-        features: dict[str, Any] = {}
-        for key in sorted(parsed_features):
-            is_sparse = isinstance(parsed_features[key], SparseTensor)
-            features[key] = (
-                SparseTensor(next(waiting), next(waiting), next(waiting))
-                if is_sparse
-                else next(waiting)
-            )
+        features = nest.pack_sequence_as(parsed_features, taken[:num_parts], expand_composites=True)
         return (None if keys is None else taken[-1]), features
 
 
