@@ -129,12 +129,6 @@ class RemoteSession:
                 ]
             if combination.generation != backend.generation:
                 seconds = self._prepare(combination, seconds)
-            if THREADS:  # nobody leaves a run: as `_outcome`
-                try:
-                    results = backend.run(combination, arrays, seconds, until=until)
-                except OpError as error:
-                    raise self._with_node(error) from None
-                return combination.fetches.rebuild([detach(value) for value in results])
             run = functools.partial(backend.run, combination, arrays, seconds, until=until)
             return self._outcome(combination, run)
         finally:
