@@ -48,8 +48,7 @@ def multiply(a: Array, b: Array, out: Any, parts: int) -> bool:
     layout = _layout_of(a.shape, a.strides, b.shape, b.strides, out.shape, out.strides, parts)
     if layout is None or not a.dtype.char == b.dtype.char == out.dtype.char == "f":
         return False
-    transposed, calls = layout
-    function, each = gemm.compiled_loops[transposed].get(), _compiled_batch.get()
+    function, each = gemm.compiled_loop.get(), _compiled_batch.get()
     if function is None or each is None:
         return False
     left, right, to = address_of(a), address_of(b), address_of(out)
@@ -63,7 +62,7 @@ def multiply(a: Array, b: Array, out: Any, parts: int) -> bool:
                 )
                 + fields,
             )
-            for i, (numbers, left_at, right_at, out_at, fields) in enumerate(calls)
+            for i, (numbers, left_at, right_at, out_at, fields) in enumerate(layout)
         ]
     )
     return True
@@ -81,9 +80,8 @@ def _layout_of(
     out_shape: tuple[int, ...],
     out_strides: tuple[int, ...],
     parts: int,
-) -> tuple[bool, list[_Part]] | None:
-    """Whether the right matrices are transposed, and for each part: lengths and strides, where its matrices begin,
-    and the fields of the table of a pair."""
+) -> list[_Part] | None:
+    """For each part: lengths and strides, where its matrices begin, and the fields of the table of a pair."""
     *batch, rows, columns = out_shape
     steps = a_shape[-1]
     pair = rows * columns * steps
@@ -105,7 +103,7 @@ def _layout_of(
     axes = merged_axes(tuple(batch), strides)
     if not 0 < len(axes) <= _AXES:
         return None
-    function = gemm.compiled_loops[transposed].get()
+    function = gemm.compiled_loop.get()
     if function is None or pair >= needed_isa().blas_from:
         return None
     sizes, matrix_strides = (rows, steps, columns), (a_strides[-2:], b_strides[-2:])
@@ -122,7 +120,7 @@ def _layout_of(
         lengths[along] = min(size, length - start)
         numbers = (*lengths, *(s for _, strides_of in axes for s in strides_of))
         found.append((numbers, *(start * s for s in steps_along), one.parts[0][-1]))  # type: ignore[arg-type]
-    return transposed, found
+    return found
 
 
 def _broadcast(

@@ -27,7 +27,7 @@ import functools
 import struct
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -263,8 +263,8 @@ def inlined() -> frozenset[str]:
     return frozenset(found)
 
 
-def compile_source(text: str, *names: str) -> list[int]:
-    """Compiles functions in LLVM assembly and returns their addresses.
+def compile_source(text: str, *names: str, data: Mapping[str, int] | None = None) -> list[int]:
+    """Compiles functions in LLVM assembly and returns their addresses; ``data``: those of what is external in them.
 
     The code comes from `code_cache` if it is there; then LLVM itself is not loaded where `object_file` can do without.
     """
@@ -277,7 +277,7 @@ def compile_source(text: str, *names: str) -> list[int]:
     if _here.only_stored and not object_file.IS_KNOWN:
         raise NotStored
     host = target()
-    functions = ufunc_loops.addresses(text)
+    functions = {**ufunc_loops.addresses(text), **(data or {})}
     with _lock:
         key = code_cache.key_of(*host.versions, host.triple, host.cpu, host.flattened, text)
         code = code_cache.load(key)

@@ -3,7 +3,7 @@
 The right matrix is packed, one panel of as many columns as a tile has and `MOST_STEPS` rows at a
 time, into a buffer that stays in the L1 cache; then all tiles of rows of the left matrix are
 multiplied by it (`gemm_codegen`, `microkernel`). The left matrix is read in place, with any strides. One
-function serves all shapes; it is compiled once for a plain right matrix, and once for a transposed one.
+function serves all shapes, and a plain right matrix as well as a transposed one.
 
 Measured with AVX-512 on one core beside OpenBLAS (microseconds): 128 x 784 x 256 201 (218); times a transposed
 matrix, 128 x 512 x 156, 86 (113); 50 x 3136 x 1024 1480 (2170), the gradient of its weights 1210
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.array_types import Array
-from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
+from dataflow.kernels.jit.compiler import JitEntry, address_of
 from dataflow.kernels.jit.gemm_codegen import (
     ADDRESSES,
     FIELDS,
@@ -42,6 +42,7 @@ from dataflow.kernels.jit.isa import (
     NUMBER_BYTES,
     needed_isa,
 )
+from dataflow.kernels.jit.shared_functions import compile_with
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: With fewer multiplications, packing and the call cost more than they save.
@@ -68,19 +69,16 @@ _pack_fields, unpack_fields = _fields.pack, _fields.unpack
 _local = threading.local()
 
 
-def compile_gemm(transposed: bool) -> int:
+def compile_gemm() -> int:
     """Compiles now and returns the address. Raises `ImportError` where `isa.host` is ``None``."""
     isa = needed_isa()
     if isa is NEON and sys.platform == "darwin":
         raise ImportError("Apple's BLAS has a matrix unit of its own")
-    return compile_source(source(isa, transposed), "loop")[0]
+    return compile_with(isa, source(isa), "loop")[0]
 
 
-#: The machine code for a plain right matrix, and for a transposed one.
-compiled_loops = {
-    transposed: JitEntry(functools.partial(compile_gemm, transposed), at_once=True)
-    for transposed in (False, True)
-}
+#: The machine code.
+compiled_loop: JitEntry[int] = JitEntry(compile_gemm, at_once=True)
 
 
 def multiply(a: Array, b: Array, out: Any, parts: int = 1) -> bool:
@@ -128,7 +126,7 @@ class PackedMatrix:
         transposed = b.strides[1] != NUMBER_BYTES
         if (transposed and b.strides[0] != NUMBER_BYTES) or out.strides[1] != NUMBER_BYTES:
             return False
-        function = compiled_loops[transposed].get()
+        function = compiled_loop.get()
         if function is None:
             return False
         found = self._packed.get(parts)
@@ -249,7 +247,7 @@ def layout_of(a: Array, b: Array, out: Any, parts: int, by_steps: bool = True) -
     transposed = right_column != NUMBER_BYTES
     if (transposed and right_row != NUMBER_BYTES) or out.strides[1] != NUMBER_BYTES:
         return None
-    function = compiled_loops[transposed].get()
+    function = compiled_loop.get()
     if function is None or rows * steps * columns >= needed_isa().blas_from:
         return None
     return lay_out(

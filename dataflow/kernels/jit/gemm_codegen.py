@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
-import functools
-
 from dataflow.kernels.jit.isa import BLOCK, NUMBER_BYTES, PLAIN, TILE_FIELDS, Isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
-from dataflow.kernels.jit.microkernel import all_tiles, tile_name
-from dataflow.kernels.jit.packing import copy_steps, pack_rows, pack_transposed
+from dataflow.kernels.jit.microkernel import call_tile
+from dataflow.kernels.jit.packing import copy_steps
+from dataflow.kernels.jit.shared_functions import (
+    PACK_ROWS,
+    PACK_TRANSPOSED,
+    TALLER,
+    function_at,
+)
 
 #: Rows of the right matrix in a panel; rows of the left one that are multiplied by it before the next
 #: panel, so that they stay in an L2 cache of 512 KB.
@@ -29,24 +33,26 @@ FIELDS = (
 #: Packing of panels: into one buffer that is reused; each into a place of its own, by the first block of rows,
 #: for all that follow; already packed; and none, for a plain right matrix that is read where it lies.
 IN_PASSING, TO_STAY, THERE, IN_PLACE = range(4)
-#: More than any tile has rows.
-_TALLER = 16
 
 
-def source(isa: Isa, transposed: bool) -> str:
+def source(isa: Isa) -> str:
     """The function in LLVM's assembly language; its one argument is the table of `FIELDS`."""
     w = Writer("void @loop(ptr %table)")
-    _Product(w, isa, transposed).write()
-    pack = pack_transposed(isa, "pack") if transposed else pack_rows(isa, "pack")
-    return module(w, *all_tiles(isa), pack, copy_steps(isa, "pack_left", _LEFT_STEP_BYTES))
+    _Product(w, isa).write()
+    return module(w, copy_steps(isa, "pack_left", _LEFT_STEP_BYTES))
 
 
 class _Product:
     """Writes the loops; where one is inside of another, it finds the outer one's values here."""
 
-    def __init__(self, w: Writer, isa: Isa, transposed: bool) -> None:
-        self.w, self.isa, self.transposed = w, isa, transposed
+    def __init__(self, w: Writer, isa: Isa) -> None:
+        self.w, self.isa = w, isa
         self.field = w.fields("%table", FIELDS)
+        self.plain = w.compare("eq", self.field["right_column"], NUMBER_BYTES)
+        self.right_stride = w.select(
+            self.plain, self.field["right_row"], self.field["right_column"]
+        )
+        self.pack = function_at(w, w.select(self.plain, PACK_ROWS, PACK_TRANSPOSED))
         self.tiles_left = w.room("i64")
         self.tile_table = w.room(f"[{len(TILE_FIELDS)} x i64]")
 
@@ -131,21 +137,18 @@ class _Product:
             (self.first_step, field["right_row"]),
             (column, field["right_column"]),
         )
-        stride = field["right_column" if self.transposed else "right_row"]
         column_bytes = w.op("mul", column, NUMBER_BYTES)
         own = w.op("add", self.before, w.op("mul", column_bytes, self.whole_steps))
         passing = w.compare("eq", field["kept"], IN_PASSING)
         place = w.op("add", field["panel"], w.select(passing, 0, own))
         row_bytes = w.op("mul", self.vectors, self.isa.vector_bytes)
-        if not self.transposed:
-            in_place = w.compare("eq", field["kept"], IN_PLACE)
-            place = w.select(in_place, right, place)
-            row_bytes = w.select(in_place, field["right_row"], row_bytes)
-        self.panel = place
+        in_place = w.compare("eq", field["kept"], IN_PLACE)
+        self.panel = place = w.select(in_place, right, place)
+        row_bytes = w.select(in_place, field["right_row"], row_bytes)
 
         def pack() -> None:
-            numbers = (right, place, self.steps, self.vectors, last, mask, stride)
-            w.call("@pack", *[("i64", x) for x in numbers])
+            numbers = (right, place, self.steps, self.vectors, last, mask, self.right_stride)
+            w.call(self.pack, *[("i64", x) for x in numbers])
 
         def pack_once() -> None:
             w.when(w.compare("eq", self.first_row, 0), pack)
@@ -158,22 +161,14 @@ class _Product:
         tiles = w.load("i64", self.tiles_left)
         w.store("i64", w.op("sub", tiles, 1), self.tiles_left)
         here = w.quotient_up(w.op("sub", self.rows, row), tiles)
-        operands = (
-            ("i64", w.at(self.first_left, (row, field["left_row"]))),
-            ("i64", self.panel),
-            ("i64", w.at(self.first_out, (row, field["out_row"]))),
-            ("ptr", self.tile_table),
-        )
-
-        def call(height: int, across: int) -> None:
-            w.call(tile_name(height, across), *operands)
-
-        sizes = self.isa.sizes
-        w.switch(
-            w.op("add", w.op("mul", self.vectors, _TALLER), here),
-            {
-                across * _TALLER + height: functools.partial(call, height, across)
-                for height, across in sizes
-            },
+        place = w.op("add", w.op("mul", self.vectors, TALLER), here)
+        call_tile(
+            w,
+            self.isa,
+            function_at(w, place),
+            w.at(self.first_left, (row, field["left_row"])),
+            self.panel,
+            w.at(self.first_out, (row, field["out_row"])),
+            self.tile_table,
         )
         return here

@@ -11,7 +11,6 @@ arrays. Threads take pieces of the list, and stay in machine code for the whole 
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import struct
 from collections.abc import Callable, Sequence
@@ -20,11 +19,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.array_types import Array
-from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
+from dataflow.kernels.jit.compiler import JitEntry, address_of
 from dataflow.kernels.jit.isa import PLAIN, TILE_FIELDS, Isa, needed_isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
-from dataflow.kernels.jit.microkernel import all_tiles, tile_name
-from dataflow.kernels.jit.packing import pack_rows, pack_transposed
+from dataflow.kernels.jit.microkernel import call_tile
+from dataflow.kernels.jit.shared_functions import (
+    PACK_ROWS,
+    PACK_TRANSPOSED,
+    compile_with,
+    function_at,
+    table,
+    tile_place,
+)
 from dataflow.kernels.jit.tap_sums import sum_taps
 from dataflow.kernels.jit.thread_pool import run_calls
 
@@ -62,11 +68,8 @@ class Code(NamedTuple):
 def compile_code() -> Code:
     """Compiles now. Raises `ImportError` where `isa.host` is ``None``."""
     isa = needed_isa()
-    sizes = isa.sizes
-    walk, where = compile_source(source(isa), "walk", "where")
-    addresses = np.zeros(len(sizes), np.int64)
-    ctypes.CFUNCTYPE(None, ctypes.c_int64)(where)(address_of(addresses))
-    return Code(isa, walk, dict(zip(sizes, addresses.tolist(), strict=True)))
+    (walk,) = compile_with(isa, source(isa), "walk")
+    return Code(isa, walk, {size: int(table(isa)[tile_place(*size)]) for size in isa.sizes})
 
 
 #: The same code serves all sizes of problems.
@@ -257,22 +260,17 @@ class Steps:
 
 
 def source(isa: Isa) -> str:
-    """``walk``, whose argument is a call's table, and ``where``, which stores the tiles' addresses."""
+    """``walk``, whose argument is a call's table."""
     w = Writer("void @walk(ptr %table)")
-    _Walk(w).write()
-    where = Writer("void @where(i64 %to)")
-    for i, size in enumerate(isa.sizes):
-        where.store("ptr", tile_name(*size), where.pointer(where.op("add", "%to", 8 * i)))
-    where.leave()
-    packs = pack_rows(isa, "pack_rows"), pack_transposed(isa, "pack_transposed")
-    return module(w, where, *all_tiles(isa), *packs, sum_taps("sum_taps"))
+    _Walk(w, isa).write()
+    return module(w, sum_taps("sum_taps"))
 
 
 class _Walk:
     """Writes the loop over the steps of a call, and what each kind of step does."""
 
-    def __init__(self, w: Writer) -> None:
-        self.w = w
+    def __init__(self, w: Writer, isa: Isa) -> None:
+        self.w, self.isa = w, isa
         self.arrays = self.step = ""
 
     def write(self) -> None:
@@ -287,8 +285,8 @@ class _Walk:
                 {
                     _TILES: self._tiles,
                     _PAD: self._pad,
-                    _PACK_ROWS: lambda: self._pack("pack_rows"),
-                    _PACK_TRANSPOSED: lambda: self._pack("pack_transposed"),
+                    _PACK_ROWS: lambda: self._pack(PACK_ROWS),
+                    _PACK_TRANSPOSED: lambda: self._pack(PACK_TRANSPOSED),
                     _SUM_TAPS: self._sums,
                 },
             )
@@ -335,7 +333,7 @@ class _Walk:
         own = w.element("i64", self.step, _FIELDS.index(TILE_FIELDS[0]))
 
         def multiply(left: str, out: str) -> None:
-            w.call(tile, ("i64", left), ("i64", right), ("i64", out), ("ptr", own))
+            call_tile(w, self.isa, tile, left, right, out, own)
 
         self._along(self._axes(), left, out, multiply)
 
@@ -370,7 +368,7 @@ class _Walk:
 
         w.loop(self._field("length0"), row)
 
-    def _pack(self, function: str) -> None:
+    def _pack(self, function: int) -> None:
         names = ("length0", "left_by0", "out_by0", "length1", "left_by1")
         numbers = [self._place(FILTERS, "from"), self._place(RIGHT, "to"), *map(self._field, names)]
-        self.w.call(f"@{function}", *[("i64", x) for x in numbers])
+        self.w.call(function_at(self.w, function), *[("i64", x) for x in numbers])

@@ -13,27 +13,36 @@ from __future__ import annotations
 
 from dataflow.kernels.jit import microkernel_portable, microkernel_x86
 from dataflow.kernels.jit.isa import NEON, Isa
-from dataflow.kernels.jit.llvm_builder import Writer
+from dataflow.kernels.jit.llvm_builder import Assembly, Writer
 
 #: The arguments of a tile's function: addresses of the left rows, the right ones and the output, and of
 #: the table of `isa.TILE_FIELDS`.
+_KINDS = ("i64", "i64", "i64", "ptr")
 _ARGUMENTS = "(i64 %left, i64 %right, i64 %out, ptr %table)"
 
 
-def all_tiles(isa: Isa) -> list[Writer]:
+def all_tiles(isa: Isa) -> list[Writer | Assembly]:
     """The functions of all sizes of tiles."""
     return [_tile(isa, rows, vectors) for rows, vectors in isa.sizes]
 
 
-def tile_name(rows: int, vectors: int) -> str:
+def tile_name(isa: Isa, rows: int, vectors: int) -> str:
     """The name of a tile's function in LLVM's assembly language."""
-    return f"@tile{rows}x{vectors}"
+    name = f"tile{rows}x{vectors}"
+    return f"@{name}" if isa is NEON else f'@"\\01{name}"'  # as it is, on every system
 
 
-def _tile(isa: Isa, rows: int, vectors: int) -> Writer:
-    w = Writer(f"internal void {tile_name(rows, vectors)}{_ARGUMENTS} noinline")
-    if isa is NEON:
-        microkernel_portable.write(w, isa, rows, vectors)
-    else:
-        microkernel_x86.write(w, isa, rows, vectors, _ARGUMENTS)
+def call_tile(w: Writer, isa: Isa, tile: str, *operands: str) -> None:
+    """Calls a tile's function, given by its name or address, on its arguments."""
+    convention = "" if isa is NEON else microkernel_x86.CONVENTION
+    w.call(tile, *zip(_KINDS, operands, strict=True), convention=convention)
+
+
+def _tile(isa: Isa, rows: int, vectors: int) -> Writer | Assembly:
+    name = tile_name(isa, rows, vectors)
+    if isa is not NEON:
+        declared = f"declare {microkernel_x86.CONVENTION} void {name}({', '.join(_KINDS)})"
+        return Assembly(f"tile{rows}x{vectors}", declared, microkernel_x86.tile(isa, rows, vectors))
+    w = Writer(f"internal void {name}{_ARGUMENTS} noinline")
+    microkernel_portable.write(w, isa, rows, vectors)
     return w

@@ -13,8 +13,11 @@ from __future__ import annotations
 import itertools
 
 from dataflow.kernels.jit.isa import AVX512, PLAIN, RELU, TILE_FIELDS, Isa
-from dataflow.kernels.jit.llvm_builder import Writer
 
+#: Arguments come as on Linux and macOS: in rdi, rsi, rdx and rcx; also on Windows, where C has another order.
+CONVENTION = "x86_64_sysvcc"
+#: The registers that this convention has a function keep.
+_KEPT = ("rbx", "r12", "r13", "r14", "r15")
 #: Each addresses three rows of the left matrix, at offsets of 0, 1 and 2 row strides.
 _ROW_POINTERS = ("rax", "rcx", "rdx", "r14")
 _ROWS_A_POINTER = 3
@@ -25,25 +28,13 @@ _LINE_BYTES = 64
 _BIT_OF_LANE = sum(1 << i << 8 * i for i in range(8))
 
 
-def write(w: Writer, isa: Isa, rows: int, vectors: int, arguments: str) -> None:
-    """Writes the body of a tile's function."""
-    code = "\\0A".join(_instructions(isa, rows, vectors))
-    registers = ",".join(_constraints(isa))
-    w.put(f'call {{i64, i64, i64}} asm sideeffect "{code}", "{registers}"{arguments}')
-    w.leave()
-
-
-def _constraints(isa: Isa) -> list[str]:
-    """The registers of the arguments, and the clobbered ones."""
-    changed = ("rax", "rsi", "r10")
-    found = [f"={{{name}}}" for name in changed]
-    found += [str(i) for i in range(len(changed))]  # the same registers come in
-    found += ["{rbx}"]
-    found += [f"~{{{x}}}" for x in ("rcx", "rdx", "r14", "rdi", "r8", "r9")]
-    found += [f"~{{{x}}}" for x in ("r11", "r12", "r13", "r15")]
-    found += [f"~{{{_letter(isa)}mm{i}}}" for i in range(isa.registers)]
-    found += ["~{k1}"] if isa is AVX512 else []
-    return found + ["~{memory}", "~{dirflag}", "~{fpsr}", "~{flags}"]
+def tile(isa: Isa, rows: int, vectors: int) -> list[str]:
+    """A tile's function: its instructions, which follow `CONVENTION`."""
+    text = [f"pushq %{x}" for x in _KEPT]
+    # The first, the third and the fourth argument.
+    text += ["movq %rdi, %rax", "movq %rdx, %r10", "movq %rcx, %rbx"]
+    text += _instructions(isa, rows, vectors)
+    return [*text, *(f"popq %{x}" for x in reversed(_KEPT)), "vzeroupper", "retq"]
 
 
 def _instructions(isa: Isa, rows: int, vectors: int) -> list[str]:
@@ -61,9 +52,9 @@ def _instructions(isa: Isa, rows: int, vectors: int) -> list[str]:
     if isa is AVX512:
         text.append(f"kmovw {_field('mask')}, %k1")
         return text + _body(isa, rows, vectors, masked=True)
-    text += [f"cmpq $${isa.all_lanes}, {_field('mask')}", "jne 8f"]
+    text += [f"cmpq ${isa.all_lanes}, {_field('mask')}", "jne 8f"]
     text += _body(isa, rows, vectors, masked=False)
-    text += ["jmp 9f", "8:", f"movabsq $${_BIT_OF_LANE}, %rdi"]
+    text += ["jmp 9f", "8:", f"movabsq ${_BIT_OF_LANE}, %rdi"]
     text += ["vmovq %rdi, %xmm15", "vpmovzxbd %xmm15, %ymm15"]
     text += [f"vpbroadcastd {_field('mask')}, %ymm0", "vpand %ymm15, %ymm0, %ymm0"]
     text += ["vpcmpeqd %ymm15, %ymm0, %ymm15"]
@@ -127,20 +118,20 @@ def _body(isa: Isa, rows: int, vectors: int, masked: bool) -> list[str]:
         ]
     text += [f"addq %r9, %{pointer}" for pointer in pointers]
     text += ["addq %r15, %rsi", "decq %rdi", "jne 2b"]
-    text += ["movq (%r12), %rdi", "addq 8(%r12), %rsi", "addq $$16, %r12"]
+    text += ["movq (%r12), %rdi", "addq 8(%r12), %rsi", "addq $16, %r12"]
     text += [f"addq %rdi, %{pointer}" for pointer in pointers]
-    text += ["decq %r13", "jne 1b", f"cmpq $$0, {_field('adds')}", "je 4f", "movq %r10, %r13"]
+    text += ["decq %r13", "jne 1b", f"cmpq $0, {_field('adds')}", "je 4f", "movq %r10, %r13"]
     for row in results:
         for v, x in enumerate(row):
             text += [load(v, "r13", register("0")), f"vaddps {register('0')}, {x}, {x}"]
         text.append("addq %r11, %r13")
     # The biases come after the last right row, and the sums leave two registers.
-    text += ["4:", f"cmpq $${PLAIN}, {_field('ends')}", "je 5f"]
+    text += ["4:", f"cmpq ${PLAIN}, {_field('ends')}", "je 5f"]
     text += [f"movq {_field('bias_at')}, %r13", "addq %rsi, %r13"]
     for v in range(vectors):
         text.append(load(v, "r13", register("0")))
         text += [f"vaddps {register('0')}, {row[v]}, {row[v]}" for row in results]
-    text += [f"cmpq $${RELU}, {_field('ends')}", "jne 5f"]
+    text += [f"cmpq ${RELU}, {_field('ends')}", "jne 5f"]
     text.append(f"{zero} {register('0')}, {register('0')}, {register('0')}")
     # Of a NaN and a number the one that is read last remains: the sum, as in NumPy.
     text += [f"vmaxps {x}, {register('0')}, {x}" for row in results for x in row]

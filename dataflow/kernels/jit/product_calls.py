@@ -13,7 +13,7 @@ from dataflow.kernels.jit.gemm import (
     MOST_ROWS,
     PANEL_BYTES,
     aligned,
-    compiled_loops,
+    compiled_loop,
     lay_out_columns,
     layout_of,
     unpack_fields,
@@ -35,7 +35,7 @@ def with_panels(
     (rows, steps), columns = a.shape, b.shape[1]
     if not LEAST_ROWS <= rows <= MOST_ROWS or a.strides[1] >= FAR:
         return None
-    function = compiled_loops[b.strides[1] != NUMBER_BYTES].get()
+    function = compiled_loop.get()
     if function is None or out.strides[1] != NUMBER_BYTES:
         return None
     sizes, padded = (rows, steps, columns), -(-steps // BLOCK) * BLOCK

@@ -13,7 +13,14 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import conv, direct_conv_common
-from dataflow.kernels.jit import gemm, gemm_codegen, implicit_gemm, isa
+from dataflow.kernels.jit import (
+    gemm,
+    gemm_codegen,
+    implicit_gemm,
+    isa,
+    object_file,
+    shared_functions,
+)
 from dataflow.kernels.jit.compiler import JitEntry
 from dataflow.kernels.jit.isa import AVX2, AVX512, NEON, Isa
 from dataflow.kernels.loader import get_kernel
@@ -24,8 +31,8 @@ TRIPLES = {NEON: "aarch64-unknown-linux-gnu"}
 #: LLVM can assemble text in x86's assembly language on x86 only.
 COMPILED = (AVX512, AVX2, NEON) if platform.machine() in ("x86_64", "AMD64") else (NEON,)
 TEXTS = {
-    "product": lambda isa: gemm_codegen.source(isa, transposed=False),
-    "transposed product": lambda isa: gemm_codegen.source(isa, transposed=True),
+    "shared": shared_functions.source,
+    "product": gemm_codegen.source,
     "convolution": implicit_gemm.source,
 }
 
@@ -49,13 +56,43 @@ def assembly(isa: Isa, text: str) -> str:
 @pytest.mark.parametrize("isa", COMPILED, ids=lambda x: x.name)
 def test_the_code_compiles_for_every_processor(isa: Isa, what: str) -> None:
     found = assembly(isa, TEXTS[what](isa))
-    for rows, vectors in isa.sizes:
+    for rows, vectors in isa.sizes if what == "shared" else ():
         assert f"\ntile{rows}x{vectors}:" in found
     assert "fmaf" not in found  # a call of the C library for each number
 
 
+@pytest.mark.parametrize("triple", ["x86_64-pc-windows-msvc", "x86_64-apple-macosx12.0.0"])
+@pytest.mark.parametrize("isa", [x for x in COMPILED if x is not NEON], ids=lambda x: x.name)
+def test_other_systems_find_the_tiles_under_their_names(isa: Isa, triple: str) -> None:
+    """What is written in the processor's language is not decorated as a C compiler would do it there."""
+    assembly(isa, "")  # sets LLVM up
+    features = ",".join(f"+{x}" for x in isa.features)
+    machine = llvm.Target.from_triple(triple).create_target_machine(features=features, jit=True)
+    module = llvm.parse_assembly(shared_functions.source(isa))
+    module.triple = triple
+    assert machine.emit_object(module)
+    found = machine.emit_assembly(module)
+    for rows, vectors in isa.sizes:
+        assert len(re.findall(rf"[ $]tile{rows}x{vectors}\b(?!:)", found)) == 1
+        assert f"\ntile{rows}x{vectors}:" in found
+
+
+@pytest.mark.simd
+def test_llvm_loads_the_same_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where `object_file` does not know the system, the table of shared functions reaches the loops through LLVM."""
+    here = isa.host()
+    assert here is not None
+    wanted = computed(monkeypatch, here)
+    shared_functions.table.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(object_file, "load", lambda *_: None)
+        found = computed(monkeypatch, here)
+    for got, want in zip(found, wanted, strict=True):
+        assert got.tobytes() == want.tobytes()
+
+
 def test_neon_keeps_the_results_in_registers() -> None:
-    found = assembly(NEON, gemm_codegen.source(NEON, transposed=False))
+    found = assembly(NEON, shared_functions.source(NEON))
     for rows, vectors in NEON.sizes:
         (text,) = re.findall(rf"\ntile{rows}x{vectors}:(.*?)\n\.Lfunc_end", found, re.S)
         loops = [b for b in re.split(r"\n\.LBB[^\n]*:", text) if "fmla" in b]
@@ -77,8 +114,7 @@ def computed(monkeypatch: pytest.MonkeyPatch, wanted: Isa) -> list[Any]:
     """Products and convolutions by the code of an instruction set."""
     with monkeypatch.context() as patch:
         patch.setattr(isa, "host", lambda: wanted)
-        loops = {t: JitEntry(lambda t=t: gemm.compile_gemm(t), at_once=True) for t in (0, 1)}
-        patch.setattr(gemm, "compiled_loops", loops)
+        patch.setattr(gemm, "compiled_loop", JitEntry(gemm.compile_gemm, at_once=True))
         patch.setattr(implicit_gemm, "code", JitEntry(implicit_gemm.compile_code, at_once=True))
         patch.setattr(direct_conv_common, "_lists", {})
         patch.setattr(direct_conv_common, "_SMALL_PRODUCT", 0)
@@ -153,8 +189,7 @@ def test_what_is_written_around_a_tile_stays(monkeypatch: pytest.MonkeyPatch) ->
     for one in (NEON, isa.host()):
         with monkeypatch.context() as patch:
             patch.setattr(isa, "host", lambda one=one: one)
-            loops = {t: JitEntry(lambda t=t: gemm.compile_gemm(t), at_once=True) for t in (0, 1)}
-            patch.setattr(gemm, "compiled_loops", loops)
+            patch.setattr(gemm, "compiled_loop", JitEntry(gemm.compile_gemm, at_once=True))
             for columns in range(1, 50):
                 a, b = np.ones((14, 9), np.float32), np.ones((9, columns), np.float32)
                 around = np.full((16, columns + 21), 7, np.float32)
