@@ -255,3 +255,33 @@ def test_a_function_runs_initializers_that_were_there_before_it() -> None:
         with tf.control_dependencies([before]):  # which all wait for, with or without a function
             twice(x)
         assert len(graph.get_operations()) - made == 2
+
+
+def test_a_function_sees_collections_and_leaves_only_variables_in_them() -> None:
+    tf.add_to_collection("mine", 1)
+    seen: list[Any] = []
+    made: list[Any] = []
+
+    @tf.function
+    def step(x: Any) -> Any:
+        tf.add_to_collection("mine", 2)
+        tf.losses.add_loss(x * 2.0)
+        if not made:
+            made.append(tf.Variable(3.0))
+        seen.append((tf.get_collection("mine"), len(tf.losses.get_losses())))
+        return x * made[0]
+
+    outputs = [step(tf.constant(1.0)), step(tf.constant(2.0))]
+    assert seen == [([1, 2], 1), ([1, 2], 1)]
+    assert tf.get_collection("mine") == [1] and tf.losses.get_losses() == []
+    assert tf.global_variables() == made == tf.trainable_variables()
+    assert run_initialized(outputs) == [3.0, 6.0]
+
+    @tf.function
+    def failing() -> Any:
+        tf.add_to_collection("mine", 3)
+        raise RuntimeError("after all")
+
+    with pytest.raises(RuntimeError, match="after all"):
+        failing()
+    assert tf.get_collection("mine") == [1]

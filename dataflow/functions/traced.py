@@ -26,6 +26,7 @@ from dataflow.functions.signatures import (
     described,
     has_array,
 )
+from dataflow.graph.collections import collections_of_function
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import flatten, flatten_up_to, is_nested, map_structure, pack_like
@@ -250,6 +251,7 @@ class Function:
             graph.name_scope(self._name()) as scope,
             variable_creator_scope(functools.partial(self._make_outside, scope)),
             _tracing(graph),
+            collections_of_function(graph),
             in_order(graph) as made,
         ):
             result = self._run(args, kwargs)

@@ -430,6 +430,11 @@ class Graph(GraphScopes):
         """The same as `get_all_collection_keys`."""
         return self.get_all_collection_keys()
 
+    def exchange_collections(self, others: dict[Any, list[Any]]) -> dict[Any, list[Any]]:
+        """Has ``others`` as its collections from now on; returns those that it had."""
+        before, self._collections = self._collections, others
+        return before
+
     def clear_collection(self, name: str) -> None:
         """Empties the collection."""
         if name in self._collections:

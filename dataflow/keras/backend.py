@@ -412,13 +412,14 @@ def in_test_phase(x: Any, alt: Any, training: bool | Tensor | None = None) -> An
 @contextlib.contextmanager
 def learning_phase_scope(value: int) -> Iterator[None]:
     """Within it the learning phase is ``value``: 0 or 1."""
-    state = _state()
-    before = state.phase
+    states = [_state(), _state(building_graph())]  # of eager code and of its models
+    before = [state.phase for state in states]
     set_learning_phase(value)
     try:
         yield
     finally:
-        state.phase = before
+        for state, phase in zip(states, before, strict=True):
+            state.phase = phase
 
 
 def backend() -> str:

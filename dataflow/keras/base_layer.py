@@ -20,6 +20,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
 from dataflow.keras.backend_settings import op_seed
 from dataflow.keras.call_nodes import Node, mask_of, tag, tag_of
+from dataflow.keras.dynamic_symbols import symbols_of
 from dataflow.keras.initializers import orthogonal_of_numpy
 from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.keras.package_shapes import is_ours, plain_shape
@@ -63,7 +64,8 @@ class Layer(LayerTree, base.Layer):
 
     Arguments of every layer: ``name``, ``trainable``, ``dtype``, and, for the first one of a
     `Sequential`, ``input_shape`` (without the batch) or ``batch_input_shape``, ``input_dim``;
-    ``weights`` are arrays to start from.
+    ``weights`` are arrays to start from. ``dynamic=True`` says that ``call`` only runs in eager code; in a
+    model such a layer needs a ``compute_output_shape``.
     """
 
     supports_masking = False
@@ -73,8 +75,8 @@ class Layer(LayerTree, base.Layer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         common = {key: kwargs.pop(key) for key in _COMMON if key in kwargs}
-        for name in ("dynamic", "autocast"):
-            kwargs.pop(name, None)
+        self._dynamic = bool(kwargs.pop("dynamic", False))
+        kwargs.pop("autocast", None)
         shape = common.get("batch_input_shape")
         if shape is None and common.get("input_shape") is not None:
             given = common["input_shape"]
@@ -239,7 +241,10 @@ class Layer(LayerTree, base.Layer):
             self._fill_in(
                 mask, given, kwargs
             )  # after the weights, whose seeds count the nodes before them
-            outputs = converted_if_needed(self.call)(inputs, *args, **kwargs)
+            if self._dynamic and K.has_inputs(graph):
+                outputs = symbols_of(self, inputs)
+            else:
+                outputs = converted_if_needed(self.call)(inputs, *args, **kwargs)
             if self.activity_regularizer is not None:
                 for output in nest.flatten(outputs):
                     examples = cast(array.shape(output)[0], output.dtype.base_dtype)
@@ -284,6 +289,11 @@ class Layer(LayerTree, base.Layer):
     def _needs_phase(self) -> bool:
         """Whether a call without ``training`` takes the learning phase, which is a node."""
         return True
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether this layer, or one within, only runs in eager code: ``Layer(dynamic=True)``."""
+        return self._dynamic or any(getattr(part, "dynamic", False) for part in self.sublayers())
 
     def _call_arguments(self) -> Set[str]:
         return arguments_of(self.call)[0]

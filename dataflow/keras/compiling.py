@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.tensor import Tensor
 from dataflow.keras import (
     backend as K,
@@ -18,6 +19,7 @@ from dataflow.keras import (
 )
 from dataflow.keras.base_metric import Mean, MeanMetricWrapper, Metric, weights_like
 from dataflow.keras.call_nodes import tag_of
+from dataflow.keras.eager_steps import runs_eagerly
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast
@@ -44,6 +46,15 @@ class _Trained:
     def mask(self) -> Any:
         return tag_of(self.output, "mask")
 
+    @property
+    def masked_weights(self) -> Any:
+        """The sample weights, 0 where the mask is not set."""
+        if self.mask is None:
+            return self.sample_weight
+        kept = cast(self.mask, K.floatx())
+        weights = self.sample_weight
+        return kept if weights is None else weights_like(weights, kept) * kept
+
 
 class Compiling:
     """The part of `Model` that says how to train."""
@@ -56,12 +67,14 @@ class Compiling:
     not_parts = frozenset(
         {"_metrics", "_weighted_metrics", "_metric_objects", "_counted", "_compile_arguments"}
         | {"_collected_weights", "_compiled_metrics", "_target_ranks", "optimizer"}
+        | {"trained_outputs", "watched_metrics", "loss_means", "layer_metrics"}
     )
 
     def _init_training(self) -> None:
         self.optimizer: Any = None
         self.stop_training = False
         self.history: Any = None
+        self._run_eagerly: bool | None = None
         self.metrics_names: list[str] = []
         self._compile_arguments: dict[str, Any] = {}
         self._compiled_metrics: list[Any] = []
@@ -70,6 +83,12 @@ class Compiling:
         self._counted: list[tuple[Any, Any]] = []
         #: Of targets of a program's own loss that have other ranks than the outputs, in eager code.
         self._target_ranks: dict[str, int] = {}
+        #: Of steps in eager code: the outputs that have a loss, the metrics of `compile` as (metric, number
+        #: of its output, whether sample weights count), those of the outputs' losses, and those of layers.
+        self.trained_outputs: list[Any] = []
+        self.watched_metrics: list[tuple[Any, int, bool]] = []
+        self.loss_means: list[Any] = []
+        self.layer_metrics: list[Any] = []
         self._stale()
 
     def _stale(self) -> None:
@@ -78,16 +97,15 @@ class Compiling:
 
     @property
     def run_eagerly(self) -> bool:
-        """False: models run as graphs. Setting it raises `NotImplementedError`."""
-        return False
+        """Whether steps run line by line in eager code, not as a graph: as `compile` was told, for dynamic layers always.
+
+        Raises `ValueError` where that cannot be.
+        """
+        return runs_eagerly(self, self._run_eagerly)
 
     @run_eagerly.setter
-    def run_eagerly(self, value: bool) -> None:
-        if value:
-            raise NotImplementedError(
-                "run_eagerly=True: dataflow builds graphs, as TensorFlow 1 does by default; "
-                "look at values with session.run, or print them with tf.Print."
-            )
+    def run_eagerly(self, value: bool | None) -> None:
+        self._run_eagerly = value
 
     def compile(
         self,
@@ -111,14 +129,15 @@ class Compiling:
         `fit` needs no ``y``.
 
         The weights that are trained are those that are ``trainable`` now: a layer that is frozen
-        later is trained until `compile` is called again.
+        later is trained until `compile` is called again. ``run_eagerly=True`` runs each step line by line,
+        in eager code: to look at values with print or a debugger.
 
         Raises `ValueError` for unknown names, `RuntimeError` where there is nothing to minimize.
         """
         if distribute is not None:
             raise NotImplementedError("compile(distribute=...) is not supported.")
-        if kwargs.pop("run_eagerly", None):
-            self.run_eagerly = True
+        self._run_eagerly = kwargs.pop("run_eagerly", None)
+        _ = self.run_eagerly
         kwargs.pop("experimental_run_tf_function", None)  # how TensorFlow's training runs inside
         if kwargs:
             raise TypeError(f"compile: unexpected argument {next(iter(kwargs))!r}.")
@@ -180,20 +199,21 @@ class Compiling:
         terms = [t.term if t.share is None else float(t.share) * t.term for t in trained]
         sources = {t.op for t in [*self.inputs, *self.targets, *self.sample_weights]}
         terms += [p for p in self.losses if reached_from(p, sources)]  # type: ignore[attr-defined]
-        if not terms:
+        if not terms and not self.run_eagerly:
             raise RuntimeError(
                 "The model has no loss to train with: compile(optimizer, loss=...), or add_loss."
             )
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
+        total = sum(terms[1:], terms[0]) if terms else None
         self.total_loss = total
         each = trained if len(self.outputs) > 1 else []
         values, objects = _losses_of_each(each)
         self._num_losses = 1 if objects else 1 + len(values)
         titles, metrics, metric_objects = self._metrics_of(trained)
+        self.trained_outputs, self.loss_means = trained, objects
+        self.layer_metrics = []
         for metric, value in self.metric_values():  # type: ignore[attr-defined]
-            if reached_from(value, sources):
+            if isinstance(value, EagerTensor) or reached_from(value, sources):
+                self.layer_metrics.append(metric)
                 titles.append(metric.name)
                 metrics.append(value)
                 metric_objects.append(metric)
@@ -235,7 +255,7 @@ class Compiling:
                 number, name, output, function, target, sample_weight, None, shares[number]
             )
             with self._graph.name_scope(f"loss/{name}_loss"):
-                one.term = _loss_of(one)
+                one.term = loss_of(one)
             found.append(one)
         return found
 
@@ -298,6 +318,7 @@ class Compiling:
         watched = self._watched(self._metrics, "metrics")
         weighted = self._watched(self._weighted_metrics, "weighted_metrics")
         titles, values, objects = [], [], []
+        self.watched_metrics = []
         for one in trained:
             for metric, is_weighted, prefix in (
                 *((m, False, "") for m in watched[one.number]),
@@ -308,6 +329,7 @@ class Compiling:
                 titles.append(title if alone else f"{one.name}_{title}")
                 values.append(value)
                 objects.append(made)
+                self.watched_metrics.append((made, one.number, is_weighted))
         self._compiled_metrics = list(objects)
         return titles, values, objects
 
@@ -344,7 +366,7 @@ class Compiling:
                 weights = of.sample_weight if is_weighted else None
                 value = package_losses.weighed(function(of.target, of.output), of.mask, weights)
                 return made.name, *package_losses.mean_of_batches(made.name, value, of.output)
-            counted = _masked(of) if is_weighted else of.mask
+            counted = of.masked_weights if is_weighted else of.mask
             value = made(of.target, of.output, sample_weight=counted)
         return made.name, value, made
 
@@ -360,9 +382,11 @@ class Compiling:
             )
 
     def _make_train_operations(self) -> Any:
-        """The ops of one step, made once, on the weights that could be trained at `compile`."""
+        """The ops of one step, made once, on the weights that could be trained at `compile`; none in eager code."""
         if not self._functions:
             self._warn_of_discrepancy()
+        if self.run_eagerly:
+            return []
         if self._train_ops is None:
             with self._graph.as_default(), self._graph.name_scope("training"):
                 fed = {t.op for t in [*self.inputs, *self.targets, *self.sample_weights]}
@@ -388,7 +412,7 @@ def _each_loss(loss: Any) -> list[Any]:
     return list(loss) if isinstance(loss, (list, tuple)) else [loss]
 
 
-def _loss_of(one: _Trained) -> Any:
+def loss_of(one: _Trained) -> Any:
     """The loss of an output, a scalar: weighted, where the mask is a weight of 0 or 1.
 
     As in TensorFlow 1, a mean divides by all steps, masked ones too; the package Keras divides by those
@@ -401,7 +425,7 @@ def _loss_of(one: _Trained) -> Any:
         return package_losses.weighed(values, one.mask, one.sample_weight)
     reduction = one.function.reduction if is_object else "auto"
     reduction = "auto" if reduction == "none" else reduction
-    return losses_module.weighted(values, _masked(one), reduction)
+    return losses_module.weighted(values, one.masked_weights, reduction)
 
 
 def _losses_of_each(outputs: list[_Trained]) -> tuple[list[Any], list[Any]]:
@@ -415,14 +439,6 @@ def _losses_of_each(outputs: list[_Trained]) -> tuple[list[Any], list[Any]]:
         return losses, []
     counted = [Mean(f"{one.name}_loss") for one in outputs]
     return [metric(loss) for metric, loss in zip(counted, losses, strict=True)], counted
-
-
-def _masked(one: _Trained) -> Any:
-    """The sample weights, 0 where the mask is not set."""
-    if one.mask is None:
-        return one.sample_weight
-    kept = cast(one.mask, K.floatx())
-    return kept if one.sample_weight is None else weights_like(one.sample_weight, kept) * kept
 
 
 def reached_from(target: Any, fed: set[Any]) -> bool:

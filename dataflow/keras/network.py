@@ -13,10 +13,12 @@ from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K
+from dataflow.keras.added_layers import AddLoss, AddMetric, added, written
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.base_metric import Metric
 from dataflow.keras.call_configs import described, keys_in, with_tensors
 from dataflow.keras.call_nodes import Node, tag, tag_of
+from dataflow.keras.eager_steps import meet_inputs
 from dataflow.keras.layer_tree import distinct, inner_part
 from dataflow.keras.network_order import in_order
 from dataflow.keras.op_layers import complete_history
@@ -53,12 +55,16 @@ class Model(Training, Layer):
         self._init_training()
         self._graph = K.building_graph()
         self._network_nodes: list[Node] = []
+        #: Those of `add_loss` and `add_metric`.
+        self._added_layers: list[Layer] = []
         self._inputs_structure: Any = None
         self._outputs_structure: Any = None
         if inputs is not None:
             self._set_network(inputs, outputs)
 
-    not_parts = Layer.not_parts | Training.not_parts | {"_layers", "_network_nodes"}
+    not_parts = (
+        Layer.not_parts | Training.not_parts | {"_layers", "_network_nodes", "_added_layers"}
+    )
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, (Layer, list, tuple, dict)) and "_layers" not in self.__dict__:
@@ -119,6 +125,40 @@ class Model(Training, Layer):
             names.add(layer.name)
         self._layers = layers
         self.built = True
+
+    #: Whether losses and metrics of the outputs become layers of the network, as in TensorFlow 1.15.
+    _takes_added_layers = True
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """As of a layer; of tensors between a functional model's inputs and outputs, which its config keeps."""
+        others = []
+        for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
+            if not self._adds(loss, AddLoss):
+                others.append(loss)
+        super().add_loss(others, inputs)
+
+    def add_metric(
+        self, value: Any, aggregation: str | None = None, name: str | None = None
+    ) -> None:
+        """As of a layer; of tensors between a functional model's inputs and outputs, which its config keeps."""
+        by_layer = aggregation == "mean" and name is not None and tag_of(value, "metric") is None
+        if not (by_layer and self._adds(value, AddMetric, aggregation, name)):
+            super().add_metric(value, aggregation, name)
+
+    def _adds(self, tensor: Any, layer: type[AddLoss | AddMetric], *args: Any) -> bool:
+        """Has the network go on to ``layer(*args)`` from ``tensor``, where it can."""
+        if not self._is_network() or not self._takes_added_layers or self.as_package_keras:
+            return False
+        made = added(self, tensor, layer, *args)
+        if made is None:
+            return False
+        self._grow(*made)
+        return True
+
+    def _grow(self, layers: list[Layer], nodes: list[Node]) -> None:
+        self._layers = [*self._layers, *layers]
+        self._added_layers = [*self._added_layers, *layers]
+        self._network_nodes = [*self._network_nodes, *nodes]
 
     def _init_graph_network(self, inputs: Any, outputs: Any, name: str | None = None) -> None:
         """TensorFlow's name: subclasses of its Network lay out their network in ``build`` with it."""
@@ -260,9 +300,9 @@ class Model(Training, Layer):
 
     compute_mask.is_default = True  # type: ignore[attr-defined]  # of a call the layers do it
 
-    def _build_from_inputs(self, inputs: Any) -> None:
-        """A subclass meets its inputs: arrays' placeholders, made by `training_data`."""
-        outputs = self(inputs)
+    def _build_from_inputs(self, inputs: Any, arrays: Any = ()) -> None:
+        """A subclass meets its inputs: placeholders for ``arrays``, which it gets where it only runs eagerly."""
+        outputs = meet_inputs(self, inputs, arrays)
         self._inputs_structure, self._outputs_structure = inputs, outputs
 
     def build(self, input_shape: Any = None) -> None:
@@ -378,8 +418,9 @@ class Model(Training, Layer):
         numbers: dict[int, list[Any]] = {}
         for tensor in self.inputs:
             numbers[id(tensor)] = [tag_of(tensor, "history")[0].name, 0, 0]
-        calls: dict[str, list[Any]] = {layer.name: [] for layer in self._layers}
-        for node in self._network_nodes:
+        configs, nodes = written(self._layers, self._network_nodes, self._added_layers)
+        calls: dict[str, list[Any]] = {name: [] for name in configs}
+        for node in nodes:
             name = node.layer.name
             for i, tensor in enumerate(nest.flatten(node.outputs)):
                 numbers[id(tensor)] = [name, len(calls[name]) + _first_call(node.layer), i]
@@ -388,8 +429,8 @@ class Model(Training, Layer):
         return {
             "name": self.name,
             "layers": [
-                {**serialize(layer), "name": layer.name, "inbound_nodes": calls[layer.name]}
-                for layer in self._layers
+                {**config, "name": name, "inbound_nodes": calls[name]}
+                for name, config in configs.items()
             ],
             "input_layers": [numbers[id(t)] for t in self.inputs],
             "output_layers": [numbers[id(t)] for t in self.outputs],
@@ -436,11 +477,15 @@ class Model(Training, Layer):
                 )
             waiting = later
         ins, outs = ([tensors[tuple(key)] for key in ends[what]] for what in ends)
-        return cls(
+        model = cls(
             ins[0] if len(ins) == 1 else ins,
             outs[0] if len(outs) == 1 else outs,
             name=config.get("name"),
         )
+        known = set(map(id, [*model.layers, *model.network_nodes]))
+        more = [x for x in layers.values() if id(x) not in known]  # of add_loss and add_metric
+        model._grow(more, [n for x in more for n in x.inbound_nodes if nest.flatten(n.inputs)])
+        return model
 
     def to_json(self, **kwargs: Any) -> str:
         """The architecture as JSON: see `tf.keras.models.model_from_json`."""

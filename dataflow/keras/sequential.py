@@ -20,6 +20,8 @@ class Sequential(Model):
     (``input_shape=``), else when the model first sees data.
     """
 
+    _takes_added_layers = False  # its layers are those of its list
+
     def __init__(self, layers: Any = None, name: str | None = None) -> None:
         super().__init__(name=name)
         self._is_from_data = False
@@ -104,7 +106,7 @@ class Sequential(Model):
             self._inputs_structure = self._outputs_structure = None
             self.built = self._is_from_data = False
 
-    def _build_from_inputs(self, inputs: Any) -> None:
+    def _build_from_inputs(self, inputs: Any, arrays: Any = ()) -> None:
         if isinstance(inputs, (list, tuple)):
             raise ValueError(f"A Sequential model has one input, got {len(inputs)}.")
         pending = list(self._layers)

@@ -17,7 +17,8 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, training_data as data, training_tensors as tensors
 from dataflow.keras.backend_settings import settings
 from dataflow.keras.callback_list import CallbackList, StageCallbacks, print_evaluation, train_info
-from dataflow.keras.compiling import Compiling, reached_from
+from dataflow.keras.compiling import Compiling, loss_of, reached_from
+from dataflow.keras.eager_steps import EagerStep
 from dataflow.keras.logs import Logs, LogValue
 from dataflow.tensorflow_numbers import draws_as_tensorflow
 
@@ -37,6 +38,8 @@ class Training(Compiling):
         Not ``is_fed``: the inputs and targets are tensors that have values by themselves.
         """
         train_ops = self._make_train_operations() if kind == "train" else []
+        if self.run_eagerly:
+            return EagerStep(self, kind, loss_of)
         session = K.get_session()
         found = self._functions.get((kind, id(session), is_fed))
         if found is not None:
@@ -128,7 +131,8 @@ class Training(Compiling):
             if "training" in self._call_arguments() and not K.is_package_keras():  # type: ignore[attr-defined]
                 K.learning_phase()  # made first, as TensorFlow does: seeds of weights count nodes
             if isinstance(x, dict):
-                self._build_from_inputs({k: _input_of(k, v) for k, v in x.items()})  # type: ignore[attr-defined]
+                named = {k: _input_of(k, v) for k, v in x.items()}
+                self._build_from_inputs(named, [np.asarray(x[k]) for k in named])  # type: ignore[attr-defined]
                 return self._ready(None)
             given = list(x) if isinstance(x, (list, tuple)) and np.ndim(x[0]) > 1 else [x]
             arrays = [np.asarray(v) for v in given]
@@ -136,7 +140,7 @@ class Training(Compiling):
             tensors = [
                 Input(shape=a.shape[1:], dtype=k) for a, k in zip(arrays, kinds, strict=True)
             ]
-            self._build_from_inputs(tensors if len(tensors) > 1 else tensors[0])  # type: ignore[attr-defined]
+            self._build_from_inputs(tensors if len(tensors) > 1 else tensors[0], arrays)  # type: ignore[attr-defined]
             self._load_awaited()  # type: ignore[attr-defined]
         if self.optimizer is not None and self._trained is None:
             self._make_training()

@@ -54,9 +54,13 @@ class LayerCalls:
     losses: Any
     updates: Any
 
-    #: Whether a layer runs only eagerly, or keeps states between batches: those that do say so.
-    dynamic = False
+    #: Whether a layer keeps states between batches: those that do say so.
     stateful = False
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether a layer runs only eagerly: those that do say so."""
+        return False
 
     def __init__(self) -> None:
         self._calls: list[tuple[Any, Any]] = []

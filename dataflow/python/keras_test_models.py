@@ -22,7 +22,6 @@ __all__ = [
     "get_expected_metric_variable_names",
     "get_multi_io_model",
     "get_nested_model_3",
-    "run_eagerly_scope",
 ]
 
 #: Its names are in stubs.
@@ -30,12 +29,9 @@ keras: Any = dataflow.keras
 
 
 @contextlib.contextmanager
-def run_eagerly_scope(value: bool) -> Iterator[None]:
-    """A block; models run as graphs in it, as everywhere."""
+def experimental_run_tf_function_scope(value: bool) -> Iterator[None]:
+    """A block; of TensorFlow's two training loops there is one here."""
     yield
-
-
-experimental_run_tf_function_scope = run_eagerly_scope
 
 
 def get_expected_metric_variable_names(var_names: list[str], name_suffix: str = "") -> list[str]:

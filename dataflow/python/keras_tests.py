@@ -12,7 +12,8 @@ import numpy as np
 
 import dataflow.keras
 from dataflow import test
-from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.default_stacks import default_graph, use_graph
+from dataflow.graph.eager import eager_graph, executing_eagerly
 from dataflow.shapes import TensorShape
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "layer_test",
     "model_type_scope",
     "run_all_keras_modes",
+    "run_eagerly_scope",
     "run_with_all_model_types",
     "should_run_eagerly",
     "should_run_tf_function",
@@ -36,7 +38,9 @@ __all__ = [
 #: Its names are in stubs.
 keras: Any = dataflow.keras
 _MODEL_TYPES = ("functional", "subclass", "sequential")
+_MODES = ("v1_session", "v2_function", "v2_eager")
 _model_type: str | None = None
+_eagerly = False
 
 
 def _test_bases() -> tuple[type, ...]:
@@ -73,21 +77,48 @@ def run_all_keras_modes(
     always_skip_v1: bool = False,
     always_skip_eager: bool = False,
 ) -> Any:
-    """Runs each test in a session. A test that is only for eager mode (``always_skip_v1``) is skipped."""
+    """Runs each test in a session, and in eager code with models that run as graphs and line by line.
+
+    ``always_skip_v1`` leaves out the session, ``always_skip_eager`` models that run line by line.
+    """
+    left_out = {"v1_session": always_skip_v1, "v2_eager": always_skip_eager}
+    modes = [mode for mode in _MODES if not left_out.get(mode)]
 
     def wrap(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def run(self: Any, *args: Any, **kwargs: Any) -> None:
-            if always_skip_v1:
-                self.skipTest("for eager mode")
-            with default_graph().as_default(), self.test_session(config=config):
-                method(self, *args, **kwargs)
+            for mode in modes:
+                with self.subTest(mode=mode), _mode(self, mode, config):
+                    method(self, *args, **kwargs)
 
         return run
 
     if test_or_class is None:
         return lambda decorated: _each_test(decorated, wrap)
     return _each_test(test_or_class, wrap)
+
+
+@contextlib.contextmanager
+def _mode(case: Any, mode: str, config: Any) -> Iterator[None]:
+    if mode == "v1_session":
+        with default_graph().as_default(), case.test_session(config=config):
+            yield
+        return
+    with use_graph(eager_graph()), run_eagerly_scope(mode == "v2_eager"):
+        keras.backend.clear_session()
+        yield
+        keras.backend.clear_session()
+
+
+@contextlib.contextmanager
+def run_eagerly_scope(value: bool) -> Iterator[None]:
+    """In the block `should_run_eagerly` is ``value``."""
+    global _eagerly
+    before, _eagerly = _eagerly, value
+    try:
+        yield
+    finally:
+        _eagerly = before
 
 
 def run_with_all_model_types(test_or_class: Any = None, exclude_models: Any = None) -> Any:
@@ -129,11 +160,13 @@ def get_model_type() -> str:
 
 
 def should_run_eagerly() -> bool:
-    """Whether models of this test run eagerly: never."""
+    """Whether models of this test run line by line, in eager code."""
+    return _eagerly and executing_eagerly()
+
+
+def should_run_tf_function() -> bool:
+    """Whether TensorFlow's newer training loop runs the test: there is one loop here, so never."""
     return False
-
-
-should_run_tf_function = should_run_eagerly
 
 
 def get_test_data(
@@ -291,7 +324,7 @@ def layer_test(
 
     if validate_training:
         model = keras.models.Model(x, layer(x))
-        model.compile("rmsprop", "mse", weighted_metrics=["acc"])
+        model.compile("rmsprop", "mse", weighted_metrics=["acc"], run_eagerly=should_run_eagerly())
         model.train_on_batch(input_data, output)
 
     config = {**layer.get_config(), "batch_input_shape": input_shape}

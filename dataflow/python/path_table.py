@@ -209,7 +209,8 @@ python.feature_column.{sequence_feature_column dense_features utils} : feature_c
 python.feature_column.serialization : feature_column.serialization
 python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
 python.eager.backprop : functions.traced python.gradient_functions tf
-python.eager.{function def_function} : contrib.eager functions.traced
+python.eager.function : contrib.eager functions.traced
+python.eager.def_function : functions.traced contrib.eager
 python.eager.wrap_function : functions.wrapped
 python.ops.{map_fn sort_ops stateless_random_ops bincount_ops} : tf random
 python.ops.inplace_ops : python.inplace ops.array tf

@@ -173,11 +173,23 @@ def test_a_metric_of_ones_own_may_return_nothing() -> None:
     assert metric.trainable_weights == []
 
 
-def test_run_eagerly_is_refused() -> None:
+def test_run_eagerly_needs_eager_execution() -> None:
     model = keras.Sequential([layers.Dense(1, input_shape=(2,))])
     assert model.run_eagerly is False
-    with pytest.raises(NotImplementedError, match="builds graphs"):
+    with pytest.raises(ValueError, match="if eager execution is enabled"):
         model.compile("sgd", "mse", run_eagerly=True)
+
+    class Doubled(layers.Layer):
+        def call(self, x: Any) -> Any:
+            return x * 2.0
+
+        def compute_output_shape(self, shape: Any) -> Any:
+            return shape
+
+    model = keras.Sequential([Doubled(dynamic=True, input_shape=(2,))])
+    assert model.dynamic and not layers.Dense(1).dynamic
+    with pytest.raises(ValueError, match="dynamic=True.*enable_eager_execution"):
+        model.compile("sgd", "mse")
 
 
 def test_summary_says_what_each_layer_is_connected_to(capsys: pytest.CaptureFixture[str]) -> None:

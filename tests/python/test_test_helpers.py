@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.keras import keras_parameterized, testing_utils
 from dataflow.python.data.kernel_tests import test_base
 from dataflow.python.data.util import sparse
+from dataflow.python.keras import keras_parameterized, testing_utils
 
 
 def test_a_layer_that_lies_about_its_shape_fails() -> None:
@@ -43,7 +43,11 @@ def test_decorators_run_a_test_in_a_session_and_for_each_type_of_model() -> None
     class Case(keras_parameterized.TestCase):
         @keras_parameterized.run_all_keras_modes
         def test_session_is_there(self) -> None:
-            ran.append(tf.get_default_session() is not None)
+            ran.append((tf.get_default_session() is not None, testing_utils.should_run_eagerly()))
+
+        @keras_parameterized.run_all_keras_modes(always_skip_v1=True, always_skip_eager=True)
+        def test_eager_code(self) -> None:
+            ran.append((tf.executing_eagerly(), testing_utils.should_run_eagerly()))
 
         @keras_parameterized.run_with_all_model_types(exclude_models="subclass")
         @keras_parameterized.run_all_keras_modes
@@ -51,9 +55,18 @@ def test_decorators_run_a_test_in_a_session_and_for_each_type_of_model() -> None
             model = testing_utils.get_model_from_layers([tf.keras.layers.Dense(2)], (3,))
             ran.append((testing_utils.get_model_type(), model.predict(np.ones((1, 3))).shape))
 
-    for name in ("test_session_is_there", "test_types"):
+    for name in ("test_session_is_there", "test_eager_code", "test_types"):
         assert Case(name).run().wasSuccessful()
-    assert ran == [True, ("functional", (1, 2)), ("sequential", (1, 2))]
+    assert ran == [
+        *(
+            (True, False),
+            (False, False),
+            (False, True),
+        ),  # in a session, in eager code, line by line
+        (True, False),
+        *3 * [("functional", (1, 2))],
+        *3 * [("sequential", (1, 2))],
+    ]
     with pytest.raises(ValueError, match="model type"):
         testing_utils.get_model_type()
 

@@ -130,12 +130,13 @@ from dataflow.layers.serialization import deserialize as _deserialize, serialize
 def deserialize(config: dict[str, Any], custom_objects: Any = None) -> Any:
     """The layer (or model) of ``{"class_name", "config"}``."""
     from dataflow.keras.network import Model
+    from dataflow.keras.added_layers import AddLoss, AddMetric
     from dataflow.keras.op_layers import TensorFlowOpLayer
     from dataflow.keras.sequential import Sequential
     from dataflow.layers.serialization import custom_object_scope
 
     known = {k: v for k, v in globals().items() if isinstance(v, type) and issubclass(v, Layer)}
     known.update(Model=Model, Functional=Model, Sequential=Sequential)
-    known.update(TensorFlowOpLayer=TensorFlowOpLayer)
+    known.update(TensorFlowOpLayer=TensorFlowOpLayer, AddLoss=AddLoss, AddMetric=AddMetric)
     with custom_object_scope(custom_objects or {}):
         return _deserialize("layer", config, known)
