@@ -7,6 +7,7 @@ from dataflow.errors import FailedInput, FailedNode
 _MOST_INPUTS = 4
 _ROW = 46  # px
 _WIDE = 8.2  # px of a character, on the wide side
+_LONGEST = 40  # characters of a node's name: longer ones are cut at the left
 _RED = "var(--jp-error-color1, #c62828)"
 _INK = "var(--jp-ui-font-color1, currentColor)"
 
@@ -44,10 +45,11 @@ def picture_svg(node: FailedNode) -> str:
     import html  # its table of names takes 1 ms
 
     inputs = _shown(node)
-    texts = [(one.tensor, f"{one.dtype} {one.shape}") for one in inputs]
+    texts = [(_cut(one.tensor), f"{one.dtype} {one.shape}") for one in inputs]
+    name = _cut(node.name)
     left = max(70.0, *(_WIDE * max(len(a), len(b)) + 24 for a, b in texts))
     middle = max(50.0, *(_WIDE * len(one.argument) + 46 for one in inputs))
-    right = max(70.0, _WIDE * max(len(node.op_type), len(node.name)) + 24)
+    right = max(70.0, _WIDE * max(len(node.op_type), len(name)) + 24)
     height = _ROW * len(inputs) + 8
     center = height / 2
     words = "; ".join(
@@ -61,10 +63,10 @@ def picture_svg(node: FailedNode) -> str:
         f'height="{height:.0f}" style="display:block;margin:4px 0;max-width:100%;overflow:visible" '
         'font-family="system-ui, sans-serif" font-size="13">'
     ]
-    for i, (one, (name, kind)) in enumerate(zip(inputs, texts, strict=True)):
+    for i, (one, (tensor, kind)) in enumerate(zip(inputs, texts, strict=True)):
         color = _RED if one.is_wrong else _INK
         y = 4 + _ROW * i + _ROW / 2
-        parts.append(_box(4, y, left, name, kind, color, one.is_wrong))
+        parts.append(_box(4, y, left, tensor, kind, color, one.is_wrong))
         end = center + (i - (len(inputs) - 1) / 2) * 8
         x0, x1 = left + 4, left + middle - 4
         parts.append(
@@ -78,7 +80,7 @@ def picture_svg(node: FailedNode) -> str:
                 f'<text x="{x0 + 8:.0f}" y="{beside:.1f}" style="fill:{color}" font-size="12">'
                 f"{html.escape(one.argument)}</text>"
             )
-    parts.append(_box(left + middle + 4, center, right, node.name, node.op_type, _RED, True))
+    parts.append(_box(left + middle + 4, center, right, name, node.op_type, _RED, True))
     return "".join(parts) + "</svg>"
 
 
@@ -95,6 +97,14 @@ def _box(x: float, y: float, width: float, above: str, below: str, color: str, r
         f'<text x="{middle:.1f}" y="{y + 13:.1f}" text-anchor="middle" font-size="12" '
         f'style="fill:{color}">{html.escape(below)}</text>'
     )
+
+
+def _cut(name: str) -> str:
+    """The end of a long name, from a scope on where one fits."""
+    if len(name) <= _LONGEST:
+        return name
+    end = name[-_LONGEST:]
+    return "…" + (end[end.index("/") :] if "/" in end else end)
 
 
 def _shown(node: FailedNode) -> list[FailedInput]:

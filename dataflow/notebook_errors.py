@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dataflow.error_picture import in_ascii, picture_svg, picture_text
+from dataflow.notebook_advice import advice, tell
 
 if TYPE_CHECKING:
     from dataflow.errors import FailedNode
@@ -92,7 +93,9 @@ def _show(
         shell.showtraceback((kind, error, kept), tb_offset=tb_offset, running_compiled_code=ran)
     finally:
         restore()
-    if not num_hidden:
+    if not num_hidden:  # the engine's own errors say it themselves
+        if told := advice(error, kept):
+            tell(told)
         return
     sys.last_traceback = frames  # for %tb and %debug: all of them
     _tell(kind, error, frames, num_hidden)

@@ -13,6 +13,8 @@ import xml.etree.ElementTree
 import pytest
 
 import dataflow as tf
+import dataflow_widgets
+from dataflow import notebook_advice
 from dataflow.error_picture import picture_svg, picture_text
 from dataflow.errors import FailedInput, FailedNode
 
@@ -195,6 +197,57 @@ def test_the_picture_marks_the_input_that_does_not_fit() -> None:
     assert [a < b for a, b in zip(names, starts, strict=True)] == [True, True, False]
     hostile = failed._replace(name="<script>alert(1)</script>")
     assert "<script" not in picture_svg(hostile)
+
+
+def test_a_long_name_is_cut_where_a_scope_begins() -> None:
+    long = "tower_1/sparse_softmax_cross_entropy_loss/xentropy/SparseSoftmaxCrossEntropyWithLogits"
+    one = FailedInput("labels", "labels:0", "float32", "[?]", True)
+    drawn = picture_svg(FailedNode("SparseSoftmaxCrossEntropyWithLogits", long, (one,)))
+    assert ">…/SparseSoftmaxCrossEntropyWithLogits</text>" in drawn
+    assert long in drawn, "whoever listens hears all of it"
+    assert "x" * 40 in picture_svg(FailedNode("Add", "x" * 40, (one,)))
+    assert ">…" + "y" * 40 + "<" in picture_svg(FailedNode("Add", "x" + "y" * 40, (one,)))
+
+
+_FORGOTTEN = "run that cell first: a kernel that was restarted remembers nothing"
+
+
+def test_an_error_of_pythons_own_says_what_to_do() -> None:
+    told = {
+        "session.run(logits)": _FORGOTTEN,
+        "sesion.run(x)": "What to do: Did you mean session? ",
+        "def mine():\n    return logits\nmine()": _FORGOTTEN,
+        "np.zeros(3)": "What to do: np comes from a cell with `import numpy as np`. ",
+        "GraphView()": "`from dataflow_widgets import GraphView`. ",
+        "loss = session.run(tf.no_op())\nprint(loss + 1)": "What to do: loss is None here.",
+        "print('%f' % loss)": "What to do: loss is None here. sess.run(op) gives None",
+        "session.run(w, {[1.0]: x})": "The keys of a feed_dict are placeholders",
+        "range(x)": "sess.run(t) gives it",
+    }
+    texts = [text for text, _ in _run(_BEGIN, *told)[1:]]
+    assert [text.count("What to do: ") for text in texts] == [1] * len(told)
+    assert [
+        words for text, words in zip(texts, told.values(), strict=True) if words not in text
+    ] == []
+
+
+def test_every_widget_is_known_to_the_advice() -> None:
+    widgets = {name for name in dataflow_widgets.__all__ if name != "predict"}
+    assert widgets == notebook_advice._WIDGETS
+
+
+def test_where_nothing_more_is_to_be_said_nothing_is() -> None:
+    cells = [
+        "1 / 0",
+        "'a' + 1",
+        "{[1]: 2}",
+        "(lambda: None)() + 1",
+        "def mine():\n    a += 1\nmine()",
+        "session.run(loss)",  # the engine says it
+    ]
+    outputs = _run(_BEGIN + "\nloss = None", *cells)[1:]
+    assert "NoneType" not in [kind for _, kind in outputs]
+    assert [text for text, _ in outputs if "What to do" in text] == []
 
 
 def test_a_picture_of_many_inputs_has_the_wrong_one() -> None:

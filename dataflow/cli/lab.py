@@ -25,6 +25,9 @@ JUPYTER_CONFIG_FOLDER = Path(__file__).resolve().parent / "jupyter"
 #: Holds dataflow-course, JupyterLab's link to the course page.
 LAB_EXTENSIONS_FOLDER = Path(__file__).resolve().parent / "labextensions"
 
+#: The file that a kernel runs first.
+KERNEL_STARTUP = Path(__file__).resolve().parent / "kernel_startup.py"
+
 LAB_ELSEWHERE = f"run it on a computer of yours ({install('lab')})."
 
 DEFAULT_COPY_FOLDER = "dataflow-lessons"
@@ -171,6 +174,9 @@ def lab_environment(environment: Mapping[str, str], cluster: str | None = None) 
     if environment.get("JUPYTER_CONFIG_PATH"):
         folders.append(environment["JUPYTER_CONFIG_PATH"])
     result["JUPYTER_CONFIG_PATH"] = os.pathsep.join(folders)
+    if environment.get("PYTHONSTARTUP"):
+        result["DATAFLOW_PYTHONSTARTUP"] = environment["PYTHONSTARTUP"]
+    result["PYTHONSTARTUP"] = str(KERNEL_STARTUP)
     if cluster:
         result["RAY_ADDRESS"] = cluster
     return result

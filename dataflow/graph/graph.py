@@ -11,7 +11,7 @@ from dataflow.errors import ShapeError
 from dataflow.graph import tracebacks
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.flat_inputs import infer_type_attrs
-from dataflow.graph.graph_elements import element_of
+from dataflow.graph.graph_elements import element_of, mixed_graphs
 from dataflow.graph.graph_scopes import GraphScopes
 from dataflow.graph.name_scopes import NameScope
 from dataflow.graph.operation import Operation
@@ -168,10 +168,7 @@ class Graph(GraphScopes):
                 if self.captures is not None:
                     inputs[i] = self.capture(tensor)
                     continue
-                raise ValueError(
-                    f"{op_def.type} {name!r}: the input {tensor.name!r} is from another graph. "
-                    "All inputs of a node must belong to the graph that the node is added to."
-                )
+                raise mixed_graphs(op_def.type, name, inputs, tensor)
             there = tensor.op.control_flow_context
             if there is not None and self.control_flow_context is None:
                 there.check_use(op_def, name, tensor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dataflow import dtypes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import DTypeError, NoKernelError
 from dataflow.graph.conversion import CompositeOperand
@@ -310,17 +311,30 @@ class OpArguments:
     def _dtype_not_allowed(
         self, op_name: str, key: str, dtype: DType, allowed: Any, tensors: list[Tensor]
     ) -> None:
-        from dataflow.graph.printing import describe_inputs, failed_node
+        from dataflow.graph.printing import describe_inputs, failed_node, input_labels
 
         names = ", ".join(sorted(d.name for d in allowed))
+        labels = input_labels(self._op_def, len(tensors))
         args = [a.name for a in self._inputs if a.type_attr == key]
         what = f"input {args[0]!r}" if args else f"attribute {key!r}"
+        # Of a list, its first part.
+        mine = (args[0], f"{args[0]}[0]") if args else ()
+        wrong = next((i for i, label in enumerate(labels) if label in mine), None)
+        other = _numbers_like(dtype, allowed)
+        advice = f"  Convert it with tf.cast(t, tf.{other.name}).\n" if args and other else ""
         error = (NoKernelError if default_graph().executes_eagerly else DTypeError)(
             None,
             None,
             f"{self._op_def.type} {op_name!r}: {what} has type {dtype.name}, which is not in the list of "
-            f"allowed values: {names}\n" + describe_inputs(self._op_def, tensors),
+            f"allowed values: {names}\n" + describe_inputs(self._op_def, tensors) + advice,
         )
-        wrong = next((i for i, t in enumerate(tensors) if t.dtype.base_dtype is dtype), None)
         error.failed_node = failed_node(self._op_def, op_name, tensors, wrong)
         raise error
+
+
+def _numbers_like(dtype: DType, allowed: Iterable[DType]) -> DType | None:
+    """The first of the usual dtypes of ``allowed`` to which numbers of ``dtype`` are converted; None where none is."""
+    if not (dtype.is_floating or dtype.is_integer or dtype.is_bool):
+        return None
+    usual = (dtypes.float32, dtypes.int32, dtypes.int64, dtypes.float64, dtypes.complex64)
+    return next((one for one in usual if one in allowed), None)

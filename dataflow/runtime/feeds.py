@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -217,17 +218,41 @@ def _no_text(tensor: Tensor, value: object) -> TypeError:
     )
 
 
+def _advice_for_axes(shape: tuple[int, ...], dims: Sequence[int | None]) -> str:
+    """What to do with a value that has another number of axes than are needed."""
+    if _fits(shape, dims[1:]):
+        return "Did you forget the batch dimension? Try value[np.newaxis]."
+    *before, last = dims or [None]
+    if _fits(shape, before):
+        if last in (1, None):
+            return "The value has no last axis: value[..., np.newaxis] has one of length 1."
+        return f"If these are the numbers of classes, np.eye({last})[value] makes a row of each."
+    plural = "axis" if len(shape) == 1 else "axes"
+    told = f"The value has {len(shape)} {plural} where {len(dims)} are needed"
+    per_row = math.prod(dim for dim in dims if dim is not None)
+    num_open = sum(dim is None for dim in dims)
+    size = math.prod(shape)
+    if num_open > 1 or not per_row or size % per_row or (not num_open and size != per_row):
+        return f"{told}, and no shape of that kind holds its {size} numbers: another value, or another placeholder?"
+    made = [-1 if dim is None else dim for dim in dims]
+    return f"{told}: np.reshape(value, {made}) has them."
+
+
+def _fits(shape: Sequence[int], dims: Sequence[int | None]) -> bool:
+    return len(shape) == len(dims) and all(
+        dim in (got, None) for got, dim in zip(shape, dims, strict=True)
+    )
+
+
 def _advice_for(shape: tuple[int, ...], dims: Sequence[int | None]) -> str:
     """What is wrong with the shape of a value, and what to do about it."""
-    if len(dims) == len(shape) + 1:
-        return "\n  Did you forget the batch dimension? Try value[np.newaxis]."
     if len(dims) != len(shape):
-        return f"\n  The value has {len(shape)} axes where {len(dims)} are needed: np.reshape makes them."
+        return f"\n  {_advice_for_axes(shape, dims)}"
     wrong = [
         i for i, (got, dim) in enumerate(zip(shape, dims, strict=True)) if dim not in (got, None)
     ]
     told = " and ".join(f"axis {i} is {shape[i]} long and must be {dims[i]}" for i in wrong)
-    if all(dim in (got, None) for got, dim in zip(reversed(shape), dims, strict=True)):
+    if _fits(shape[::-1], dims):
         return f"\n  In the value {told}. Transposed it would fit: value.T."
     return (
         f"\n  In the value {told}. Feed another value, or make the placeholder with another shape."

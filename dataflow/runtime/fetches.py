@@ -147,8 +147,9 @@ def _why_none(fetches: Any) -> str:
     """Where in the fetches None stands, and how it may have come there."""
     path = _path_to_none(fetches) or ""
     return (
-        f"\n  fetches{path} is None. tf.gradients gives None for what the loss does not depend on, and a "
-        "function without `return` gives None, as print does. Fetch a tensor or an operation."
+        f"\n  fetches{path} is None. tf.gradients gives None for what the loss does not depend on, "
+        "sess.run for an operation such as an optimizer's step, and a function without `return`, as print is. "
+        "Fetch a tensor or an operation."
     )
 
 

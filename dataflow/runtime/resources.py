@@ -56,7 +56,8 @@ class VariableResource:
             None,
             None,
             f"{what}: the variable has no value in this session yet. Run its initializer first: "
-            "sess.run(tf.global_variables_initializer()).",
+            "sess.run(tf.global_variables_initializer()), made after the last variable (an optimizer's "
+            "minimize() makes some, too).",
         )
 
     def exclusive(self) -> Any:

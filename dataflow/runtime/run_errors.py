@@ -160,7 +160,8 @@ def _annotated(
         op, values = failing_update(op, values) or (op, values)
     error_class, text = _class_and_text(error)
     of_kind = (origin or {}).get(op, op).graph.is_of_kinds
-    lines = _lines_of_inputs(op, values, of_kind)
+    # What the other inputs hold says nothing of a variable that has no value, and an optimizer has ten of them.
+    lines = [] if _UNINITIALIZED.search(text) else _lines_of_inputs(op, values, of_kind)
     text = _its_initializer(text, (origin or {}).get(op, op))
     message = f"{op.type} {op.name!r}: {text}"
     if lines:

@@ -180,6 +180,56 @@ def test_the_environment_layers_our_settings_above_what_was_there():
     assert columns == {"showFileSizeColumn": False, "showLastModifiedColumn": False}
 
 
+def _kernel(tmp_path, environment, *cells):
+    """What cells print in the IPython of a kernel, which runs the file of PYTHONSTARTUP first."""
+    program = (
+        "import sys\nfrom IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\nshell.colors = 'NoColor'\n"
+        "import os\nshell.safe_execfile(os.environ['PYTHONSTARTUP'], shell.user_ns)\n"
+        "for cell in sys.argv[1:]:\n    shell.run_cell(cell)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *cells],
+        env=lab.lab_environment(os.environ | environment) | {"IPYTHONDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_a_kernel_that_was_restarted_says_so_before_anything_is_imported(tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text("mine = 6\n")
+    text = _kernel(
+        tmp_path,
+        {"PYTHONSTARTUP": str(own)},
+        "tf.constant(1)",
+        "1 / 0",
+        "print('names', '_begin' in globals(), 'annotations' in globals(), mine)",
+        "import dataflow as tf\nlogits",
+    )
+    assert text.count("What to do") == 2
+    assert "tf comes from a cell with `import dataflow as tf`" in text.partition("ZeroDivision")[0]
+    assert "names False False 6" in text
+
+
+def test_a_python_that_is_no_kernel_runs_the_users_file_alone(tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text("print('mine')\n")
+    environment = lab.lab_environment(os.environ | {"PYTHONSTARTUP": str(own)})
+    assert environment["PYTHONSTARTUP"] == str(lab.KERNEL_STARTUP)
+    done = subprocess.run(
+        [sys.executable, environment["PYTHONSTARTUP"]],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.stdout, done.stderr) == ("mine\n", "")
+
+
 def test_a_cluster_reaches_the_kernels():
     assert lab.lab_environment({}, "10.0.0.1:6379")["RAY_ADDRESS"] == "10.0.0.1:6379"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
 import numpy as np
@@ -70,8 +71,30 @@ def test_graphs_do_not_mix() -> None:
     with tf.Graph().as_default():
         a = tf.constant(1)
     b = tf.constant(2)
-    with pytest.raises(ValueError, match="another graph"):
+    with pytest.raises(ValueError, match="another graph") as e:
         tf.add(a, b)
+    assert "'Const:0' at " in str(e.value) and "tf.reset_default_graph()" in str(e.value)
+    (here,) = set(re.findall(r"test_graph\.py, line \d+", str(e.value).partition(" and ")[0]))
+    assert here != re.findall(r"test_graph\.py, line \d+", str(e.value))[-1]
+
+
+def test_a_layer_of_the_graph_before_is_named_by_its_variable() -> None:
+    with tf.Graph().as_default():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(4,), name="mine")])
+    x = tf.placeholder(tf.float32, [None, 4])
+    with pytest.raises(ValueError, match=r"Built: 'mine/kernel:0' at .* makes its layer or model"):
+        model(x)
+
+
+def test_a_dtype_that_an_op_does_not_take_is_marked_and_has_its_cast() -> None:
+    logits = tf.placeholder(tf.float32, [None, 10])
+    labels = tf.placeholder(tf.float32, [None], name="labels")
+    with pytest.raises(TypeError, match=r"Convert it with tf.cast\(t, tf.int32\)") as e:
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    assert [one.tensor for one in e.value.failed_node.inputs if one.is_wrong] == ["labels:0"]
+    with pytest.raises(TypeError) as e:
+        tf.exp(tf.constant("text"))
+    assert "tf.cast" not in str(e.value), "a text is no number"
 
 
 def test_control_dependencies(graph: tf.Graph) -> None:

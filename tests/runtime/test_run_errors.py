@@ -146,14 +146,50 @@ def test_none_among_the_fetches_is_found(wrap: Any, place: str) -> None:
         ((4, 5), "axis 1 is 5 long and must be 3. Feed another value"),
         ((3, 4), "Transposed it would fit: value.T"),
         ((3,), "Did you forget the batch dimension"),
-        ((1, 4, 3), "3 axes where 2 are needed"),
+        ((1, 4, 3), "3 axes where 2 are needed: np.reshape(value, [-1, 3]) has them."),
+        ((7, 2, 2), "3 axes where 2 are needed, and no shape of that kind holds its 28 numbers"),
+        ((), "no shape of that kind holds its 1 numbers"),
+        ((5,), "If these are the numbers of classes, np.eye(3)[value] makes a row of each."),
     ],
 )
 def test_a_wrong_shape_says_what_to_do(shape: tuple[int, ...], told: str) -> None:
-    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    _feed_wrongly([None, 3], shape, told)
+
+
+@pytest.mark.parametrize(
+    ("dims", "shape", "told"),
+    [
+        ([None, 1], (4,), "The value has no last axis: value[..., np.newaxis] has one"),
+        ([2, 3], (6,), "1 axis where 2 are needed: np.reshape(value, [2, 3]) has them."),
+        ([2, 3], (12,), "no shape of that kind holds its 12 numbers"),
+        ([None, 4, None], (8,), "no shape of that kind holds"),
+        ([None, 784], (32, 28, 28), "np.reshape(value, [-1, 784]) has them."),
+        ([], (1,), "1 axis where 0 are needed: np.reshape(value, []) has them."),
+    ],
+)
+def test_what_is_advised_makes_the_shape_that_is_needed(
+    dims: list[int | None], shape: tuple[int, ...], told: str
+) -> None:
+    _feed_wrongly(dims, shape, told)
+
+
+def _feed_wrongly(dims: list[int | None], shape: tuple[int, ...], told: str) -> None:
+    x = tf.placeholder(tf.float32, dims, name="x")
     with tf.Session() as session, pytest.raises(ValueError, match="Cannot feed value") as e:
         session.run(x + 1.0, {x: np.zeros(shape)})
     assert told in str(e.value) and "built at" in str(e.value)
+
+
+def test_an_optimizers_variable_without_a_value_is_named_without_its_ten_inputs() -> None:
+    weight = tf.Variable([1.0], name="weight")
+    begin = tf.global_variables_initializer()
+    step = tf.train.AdamOptimizer().minimize(tf.reduce_sum(weight * weight))
+    with tf.Session() as session:
+        session.run(begin)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="beta1_power") as e:
+            session.run(step)
+    assert "made after the last variable" in str(e.value)
+    assert "\n  input" not in str(e.value) and "\n  built at" in str(e.value)
 
 
 def test_a_session_that_has_ended_says_how_it_ended() -> None:
