@@ -34,11 +34,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.op_def import OpDef
-from dataflow.graph.registry import define_op as _define_op, forget_op, get_op
-from dataflow.kernels.registry import forget_kernels, kernel as _kernel
+from dataflow.graph.registry import all_ops, define_op as _define_op, forget_op, get_op
+from dataflow.kernels.registry import forget_kernels, kernel as _kernel, registered_kernels
 from dataflow.rewrites.rules import Rule, forget_rule, rewrite as _rewrite
 
-__all__ = ["define_op", "kernel", "remove", "rewrite", "rules"]
+__all__ = ["define_op", "kernel", "kernels", "remove", "rewrite", "rules"]
 
 _op_types: set[str] = set()
 _kernels: set[tuple[str, str]] = set()
@@ -108,8 +108,16 @@ def rewrite(*op_types: str) -> Callable[[Rule], Rule]:
     if not op_types:
         raise ValueError('give the op types to look at: @tf.extend.rewrite("Mul").')
     for op_type in op_types:
+        if callable(op_type):
+            raise ValueError(
+                'the decorator needs the op types to look at: @tf.extend.rewrite("Mul"), not @tf.extend.rewrite.'
+            )
         if not _is_known(op_type):
-            raise ValueError(f"there is no op type {op_type!r}; see tensor.op.type.")
+            import difflib
+
+            near = difflib.get_close_matches(op_type, list(all_ops()), 1, 0.6)
+            like = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"there is no op type {op_type!r}; see tensor.op.type.{like}")
 
     def register(rule: Rule) -> Rule:
         if rule.__name__ in _rules:
@@ -144,6 +152,11 @@ def remove(what: str | OpDef | Rule) -> None:
 def rules() -> dict[str, tuple[Rule, tuple[str, ...]]]:
     """The rules that were defined here, by name, each with the op types that it looks at."""
     return dict(_rules)
+
+
+def kernels() -> dict[tuple[str, str], Callable[..., Any]]:
+    """The kernels that were defined here, by op type and device."""
+    return {key: registered_kernels()[key].function for key in _kernels}
 
 
 def _is_known(op_type: str) -> bool:

@@ -73,7 +73,8 @@ def _course_handlers(base: str) -> list[tuple[str, type]]:
             work = url_path_join(base, COURSE, "work")
             self.set_header("Content-Type", "text/html; charset=utf-8")
             self.set_header("Cache-Control", "no-store")
-            self.finish(course_page(cards, url_path_join(base, "lab/tree/"), work))
+            lab, files = (url_path_join(base, part) for part in ("lab/tree/", "files/"))
+            self.finish(course_page(cards, lab, work, files))
 
     class CourseWork(CourseHandler):
         @web.authenticated

@@ -16,7 +16,9 @@ _PAGE = Path(__file__).parent / "course_page.html"
 _LACKING = Path(__file__).parent / "lacking.js"
 
 
-def course_page(cards: Sequence[LessonCard], lab: str, work: str | None = None) -> str:
+def course_page(
+    cards: Sequence[LessonCard], lab: str, work: str | None = None, files: str = "files/"
+) -> str:
     """The page, as HTML.
 
     Args:
@@ -24,12 +26,14 @@ def course_page(cards: Sequence[LessonCard], lab: str, work: str | None = None) 
         lab: what stands before a notebook's name in the address that opens it; up to an "=" the name is part
             of a query, else of a path.
         work: the address of what was done, as JSON; None where the browser keeps it.
+        files: what stands before the name of another file of the lessons in the address of its bytes.
     """
     course = {
         "cards": [card.as_json() for card in cards],
         "tracks": TRACKS,
         "lab": lab,
         "work": work,
+        "files": files,
     }
     # In a script "</script>" would end it, and a title is whatever a notebook says.
     text = json.dumps(course).replace("<", "\\u003c")

@@ -491,6 +491,9 @@ def outputs_of(
     if len(dims) != len(dtypes):  # a GraphDef whose attributes contradict each other
         from dataflow.graph.printing import build_error
 
-        wrong = ValueError(f"its attributes give {len(dtypes)} dtypes for {len(dims)} outputs")
+        wrong = ValueError(
+            f"its attributes give {len(dtypes)} dtypes for {len(dims)} outputs\nWhere its shape rule is yours: a "
+            "list has the dims of each output; the dims of one are a tuple, (n, m)."
+        )
         raise build_error(ShapeError, op_def, name, inputs, frames, wrong)
     return dims, dtypes

@@ -98,6 +98,12 @@ def _first_hit(
         if replacement is None or replacement is tensor:
             work.roll_back()
             continue
+        if not isinstance(replacement, Tensor):
+            work.roll_back()
+            raise TypeError(
+                f"the rewrite {rule.__name__} returned {type(replacement).__name__} for {tensor.name!r}, needed a "
+                "tensor or None; the tensor that an operation makes is op.outputs[0]."
+            )
         if replacement.dtype.base_dtype is not tensor.dtype.base_dtype:
             work.roll_back()
             continue

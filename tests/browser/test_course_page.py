@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dataflow.course.attempts import MIME
+from tests.browser.axe import serious_findings
 from tests.browser.lab_page import screenshot_folder
 from tests.browser.patience import new_context
 
@@ -59,6 +60,9 @@ def test_cards_tracks_and_the_way_to_a_lesson_and_back(course: Page) -> None:
     card = course.locator("li", has_text="Sessions: run, fetch")
     assert "1 of" in card.inner_text()
     assert card.locator("i.right").count() == card.locator("i.tried").count() == 1
+    assert card.locator(".aim").inner_text() == "Run a graph in a session and fetch values"
+    assert course.locator("#picture").is_hidden(), "who has begun knows what it looks like"
+    assert serious_findings(course, "main") == []
     numbers = course.locator("#lessons .number")
     assert numbers.count() == 27
     course.get_by_role("button", name="Models").click()
@@ -74,6 +78,24 @@ def test_cards_tracks_and_the_way_to_a_lesson_and_back(course: Page) -> None:
     course.get_by_text("All lessons").click()
     course.locator("li.latest").wait_for()
     assert course.url.endswith("/dataflow/course")
+
+
+def test_who_comes_for_the_first_time_sees_what_a_lesson_looks_like(
+    chromium: Browser, jupyter_server: JupyterServer
+) -> None:
+    context = new_context(chromium, viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    page.goto(f"{jupyter_server.url}dataflow/course?token={jupyter_server.token}")
+    page.locator("#picture img").wait_for()
+    assert page.inner_text("#continue") == "Begin"
+    assert page.get_by_text("Shift+Enter").is_visible()
+    assert page.locator("#lessons li").nth(3).bounding_box()["y"] < 500, (
+        "lessons are on the first screen"
+    )  # type: ignore[index]
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.locator("#picture").is_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
 
 
 def test_markdown_opens_rendered(course: Page, jupyter_server: JupyterServer) -> None:

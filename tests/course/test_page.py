@@ -24,6 +24,7 @@ def test_the_page_has_the_lessons_and_where_they_are() -> None:
         "tracks": TRACKS,
         "lab": "/lab/tree/",
         "work": "/work",
+        "files": "files/",
     }
 
 

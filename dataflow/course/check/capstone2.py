@@ -29,6 +29,16 @@ def _equation(rule: Any) -> str:
     return (rule.__doc__ or "").strip().splitlines()[0].strip() if rule.__doc__ else ""
 
 
+def _is_rule(rule: Any) -> None:
+    """The function that a decorator registered, and not one beside it."""
+    known = tf.extend.rules().get(getattr(rule, "__name__", ""))
+    expect(
+        known is not None and known[0] is rule,
+        f"{getattr(rule, '__name__', type(rule).__name__)} is no rule yet: put @tf.extend.rewrite(...) with the op types "
+        "that it looks at above the function, and run the cell again",
+    )
+
+
 def _hits(told: Any, rule: Any) -> list[dict[str, Any]]:
     return [hit for hit in told.journal if hit["rule"] == rule.__name__]
 
@@ -40,11 +50,13 @@ def _hits(told: Any, rule: Any) -> list[dict[str, Any]]:
 )
 def ex1(rule: Callable[[Any], Any]) -> str:
     """abs(-x) -> abs(x): fires where it should, keeps every bit, and leaves the rest alone."""
+    _is_rule(rule)
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None])
-        negative = tf.negative(x)
+        negative = tf.negative(x, name="minus")
         y = tf.abs(negative)
-        others = [tf.abs(x), tf.abs(tf.exp(x)), tf.negative(tf.abs(x))]
+        # Names say nothing of what a node does.
+        others = [tf.abs(x), tf.abs(tf.exp(x, name="Neg")), tf.negative(tf.abs(x))]
         with tf.Session() as session, _plain() as plain:
             told = session.explain(y)
             expect(
@@ -108,6 +120,30 @@ def ex2(counterexample: Callable[[Any, Any], Any]) -> str:
     return f"Right: {len(_LIARS)} rules were found out, and {len(_HONEST)} were left in peace."
 
 
+def _has_all_placeholders(graph: Any, placeholders: Any) -> None:
+    """What `example` returns second is the list of all placeholders, whose number of axes is known."""
+    expect_type(
+        isinstance(placeholders, (tuple, list))
+        and all(isinstance(p, tf.Tensor) for p in placeholders),
+        f"the second of the pair is {placeholders!r}, needed a list of the placeholders, such as [x]",
+    )
+    given = {p.op.name for p in placeholders}
+    for op in graph.get_operations():
+        expect_type(
+            "Variable" not in op.type and op.type != "VarHandleOp",
+            f"example has the variable {op.name}, whose value the check does not know; use placeholders",
+        )
+        if op.type == "Placeholder":
+            expect_type(
+                op.name in given,
+                f"the placeholder {op.name} is not in the list that example returns",
+            )
+            expect_type(
+                op.outputs[0].shape.rank is not None,
+                f"the placeholder {op.name} has no shape; give it one, such as [None, 3]",
+            )
+
+
 def _feeds(placeholders: list[Any], rng: Any) -> dict[Any, Any]:
     """Values for placeholders: a size for each unknown dimension, special numbers among random ones."""
     size = int(rng.integers(0, 5))
@@ -133,15 +169,19 @@ def _feeds(placeholders: list[Any], rng: Any) -> dict[Any, Any]:
 )
 def ex3(rule: Callable[[Any], Any], example: Callable[[], Any]) -> str:
     """A rule of the learner's own: it fires, the plan is smaller, and no bit changes."""
+    _is_rule(rule)
     equation = _equation(rule)
     expect("->" in equation, "the first line of the rule's docstring is no equation a -> b")
     with tf.Graph().as_default() as graph:
         built = example()
         expect_type(
-            isinstance(built, tuple) and len(built) == 2 and isinstance(built[0], tf.Tensor),
+            isinstance(built, (tuple, list))
+            and len(built) == 2
+            and isinstance(built[0], tf.Tensor),
             "example returns a pair: what to fetch, and a list of the placeholders",
         )
         fetch, placeholders = built
+        _has_all_placeholders(graph, placeholders)
         expect(
             not any(
                 op.type == "Abs" and op.inputs[0].op.type == "Neg" for op in graph.get_operations()
@@ -204,10 +244,12 @@ def ex4(step_of: Callable[[Any, str], Any]) -> str:
         unused = tf.exp(x)
         y = tf.negative(tf.negative(tf.sqrt(x * 1.0))) + (tf.constant(1.0) + 2.0)
         with tf.Session() as session:
-            for fetch in (y, unused, tf.nn.relu(tf.nn.relu(x))):
-                told = session.explain(fetch)
+            # The last has each equation twice.
+            plans = [session.explain(f) for f in (y, unused, tf.nn.relu(tf.nn.relu(x)), y)]
+            plans[-1].steps.extend(plans[-1].steps[1:])
+            for told in plans:
                 equations = [step.equation for step in told.steps]
-                for equation in [*equations, "a rewrite that is not there"]:
+                for equation in [*equations, equations[0][:-1], "a rewrite that is not there"]:
                     got = step_of(told, equation)
                     needed = equations.index(equation) + 1 if equation in equations else None
                     expect(

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_type, wrong
 
-_SHAPES = ((4, 6, 3), (1, 1, 1), (5, 2, 7), (0, 3, 2))
+# The smallest first: what is wrong can be read off it.
+_SHAPES = ((1, 1, 2), (4, 6, 3), (5, 2, 7), (0, 3, 2))
 
 
 def _distances(a: Any, b: Any) -> Any:
@@ -22,6 +23,9 @@ def _is_op(op: Any) -> None:
     expect_type(
         callable(op) and hasattr(op, "gradient") and hasattr(op, "type"),
         f"distances is {type(op).__name__}, needed what @tf.extend.define_op makes of a shape rule",
+    )
+    expect_type(
+        op.type == "SquaredDistances", f"the op is called {op.type}, needed SquaredDistances"
     )
 
 
@@ -44,10 +48,13 @@ def ex1(op: Any) -> str:
             for dtype in (tf.float32, tf.float64):
                 num = len(graph.get_operations())
                 left, right = tf.placeholder(dtype, a), tf.placeholder(dtype, b)
-                y = op(left, right)
+                try:
+                    y = op(left, right)
+                except tf.errors.ShapeError as error:
+                    wrong(f"{a} and {b} may fit, and your rule says of them: {error.message}")
                 expect_type(isinstance(y, tf.Tensor), f"it makes {type(y).__name__}, not a tensor")
                 expect(
-                    y.shape.as_list() == needed,
+                    y.shape.rank is not None and y.shape.as_list() == needed,
                     f"for {a} and {b} the shape is {y.shape}, needed {needed}",
                 )
                 expect(y.dtype == dtype, f"for {dtype.name} the result is {y.dtype.name}")
@@ -61,7 +68,9 @@ def ex1(op: Any) -> str:
                 op(a, b)
             except (ValueError, TypeError, tf.errors.InvalidArgumentError):
                 continue
-            expect(False, f"{why} were taken without an error")
+            except AssertionError:
+                wrong(f"{why} gave an AssertionError, needed a ValueError that says what is wrong")
+            wrong(f"{why} were taken without an error")
     return "Right: one node, its shape known as far as it can be, and what does not fit is refused at once."
 
 
@@ -76,6 +85,11 @@ def ex2(op: Any, kernel: Any) -> str:
     expect_type(
         callable(kernel), f"kernel is {type(kernel).__name__}, needed the decorated function"
     )
+    known = tf.extend.kernels().get(("SquaredDistances", "cpu"))
+    expect(
+        known is kernel,
+        'this function is not the kernel of the op: put @tf.extend.kernel("SquaredDistances") above it',
+    )
     rng = np.random.default_rng(0)
     with tf.Graph().as_default(), tf.Session() as session:
         for dtype in (np.float32, np.float64):
@@ -84,16 +98,21 @@ def ex2(op: Any, kernel: Any) -> str:
                 kept = a.copy(), b.copy()
                 x, y = tf.placeholder(dtype, [None, d]), tf.placeholder(dtype, [None, d])
                 got = session.run(op(x, y), {x: a, y: b})
+                expect_type(
+                    isinstance(got, np.ndarray),
+                    f"the kernel returns {type(got).__name__}, needed an array: {(n, m)}",
+                )
                 told = f"for shapes {a.shape} and {b.shape} of {np.dtype(dtype).name}"
                 expect(got.shape == (n, m), f"{told} the shape is {got.shape}, needed {(n, m)}")
                 expect(got.dtype == dtype, f"{told} the result is {got.dtype}")
                 expect(
-                    np.allclose(got, _distances(a, b), rtol=1e-4, atol=1e-5),
-                    f"{told} it gives {got}",
-                )
-                expect(
                     np.array_equal(a, kept[0]) and np.array_equal(b, kept[1]),
                     f"{told} the kernel changed its inputs",
+                )
+                needed = _distances(a, b)
+                expect(
+                    np.allclose(got, needed, rtol=1e-4, atol=1e-5),
+                    f"{told} it gives {got.tolist()}, needed {needed.tolist()}",
                 )
         far = np.float32(10_000) + np.arange(6, dtype=np.float32).reshape(3, 2) / 16
         x = tf.placeholder(tf.float32, [None, 2])
@@ -129,12 +148,21 @@ def ex3(op: Any, gradient: Any) -> str:
                 all(isinstance(g, tf.Tensor) for g in first),
                 "the gradient function must return two tensors, one for a and one for b",
             )
+            at = [rng.normal(size=(n, d)), rng.normal(size=(m, d))]
+            for part, needed in zip(session.run(first, {a: at[0], b: at[1]}), at, strict=True):
+                expect(
+                    part.shape == needed.shape,
+                    f"a has the shape {at[0].shape} and b {at[1].shape}; one of their gradients has {part.shape}, "
+                    f"needed {needed.shape}",
+                )
             way = [rng.normal(size=(n, d)), rng.normal(size=(m, d))]
             along = sum(tf.reduce_sum(g * w) for g, w in zip(first, way, strict=True))
-            second = sum(
-                tf.reduce_sum(g * w) for g, w in zip(tf.gradients(along, [a, b]), way, strict=True)
+            bends = tf.gradients(along, [a, b])
+            expect(
+                None not in bends,
+                "the gradient has no gradient: something in it, such as tf.stop_gradient, ends the way back to a and b",
             )
-            at = [rng.normal(size=(n, d)), rng.normal(size=(m, d))]
+            second = sum(tf.reduce_sum(g * w) for g, w in zip(bends, way, strict=True))
             for order, value, slope in ((1, y, along), (2, along, second)):
                 bit = 1e-5
                 up, down = (
@@ -175,11 +203,19 @@ def ex4(fit: Callable[[Any, Any, int], Any]) -> str:
             prototypes = fit(features.astype(np.float32), classes.astype(np.int32), num)
             types = {op.type for op in graph.get_operations()}
         expect_type(
-            isinstance(prototypes, np.ndarray) and prototypes.shape == (num, features.shape[1]),
-            f"{name}: fit returned {getattr(prototypes, 'shape', type(prototypes).__name__)}, needed an array of "
-            f"shape {(num, features.shape[1])}",
+            isinstance(prototypes, np.ndarray),
+            f"{name}: fit returned {type(prototypes).__name__}, needed an array: what a session's run of the "
+            "prototypes gives",
         )
-        expect("SquaredDistances" in types, f"{name}: no node SquaredDistances was built")
+        expect_type(
+            prototypes.shape == (num, features.shape[1]),
+            f"{name}: fit returned the shape {prototypes.shape}, needed {(num, features.shape[1])}",
+        )
+        expect(
+            "SquaredDistances" in types,
+            f"{name}: no node SquaredDistances is in the graph that fit was called in; build it there, and in no "
+            "tf.Graph() of your own",
+        )
         shares[name] = float(np.mean(_distances(new, prototypes).argmin(1) == truth))
         expect(
             shares[name] >= 0.9,
