@@ -15,8 +15,10 @@ from typing import Any
 from dataflow.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
+    InvalidArgumentError,
     NotFoundError,
     OpError,
+    OutOfRangeError,
     PermissionDeniedError,
     UnknownError,
 )
@@ -45,17 +47,26 @@ def _translated(path: Any) -> Iterator[None]:
 class GFile:
     """A file: text in mode ``"r"``/``"w"``/``"a"``, bytes with ``"b"`` added.
 
-    Opened when first used. Reading returns ``str`` or ``bytes``; a missing file is a
-    `NotFoundError`.
+    As in TensorFlow it has two ends. The one that reads begins at the file's start, the one that
+    writes puts everything at its end, after emptying it in all modes but ``"a"`` and ``"a+"``;
+    what was written is read after `flush`. Each opens when first used, so a missing file is a
+    `NotFoundError` of the first read. Offsets and ``n`` count bytes. Raises `InvalidArgumentError`
+    for another mode, `PermissionDeniedError` for reading or writing what the mode does not say.
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
         self._name = os.fsdecode(name)
         self._path = local_path(name)
         self._mode = mode
-        if mode.replace("b", "") not in ("r", "w", "a", "r+", "w+", "a+"):
-            raise ValueError(f"mode is not 'r' or 'w' or 'a': {mode!r}")
-        self._file: Any = None
+        kind = mode.replace("b", "")
+        if kind not in ("r", "w", "a", "r+", "w+", "a+"):
+            raise InvalidArgumentError(
+                None, None, f"mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+': {mode!r}"
+            )
+        self._reads = kind == "r" or kind.endswith("+")
+        self._writes = kind != "r"
+        self._reader: Any = None
+        self._writer: Any = None
 
     @property
     def name(self) -> str:
@@ -67,52 +78,90 @@ class GFile:
         """The mode that it is opened in."""
         return self._mode
 
-    def _open(self) -> Any:
-        if self._file is None:
-            with _translated(self._name):
-                encoding = None if "b" in self._mode else "utf-8"
-                # As in TensorFlow, line breaks are read and written as they are.
-                newline = None if encoding is None else "\n"
-                self._file = open(  # noqa: SIM115
-                    self._path, self._mode, encoding=encoding, newline=newline
+    def _for_reading(self) -> Any:
+        if self._reader is None:
+            if not self._reads:
+                raise PermissionDeniedError(
+                    None, None, f"File isn't open for reading: {self._name} (mode {self._mode!r})"
                 )
-        return self._file
+            with _translated(self._name):
+                self._reader = open(self._path, "rb")  # noqa: SIM115
+        return self._reader
+
+    def _for_writing(self) -> Any:
+        if self._writer is None:
+            if not self._writes:
+                raise PermissionDeniedError(
+                    None, None, f"File isn't open for writing: {self._name} (mode {self._mode!r})"
+                )
+            with _translated(self._name):
+                self._writer = open(self._path, "ab" if "a" in self._mode else "wb")  # noqa: SIM115
+        return self._writer
+
+    def _as_read(self, content: bytes) -> Any:
+        return content if "b" in self._mode else content.decode()
 
     def read(self, n: int = -1) -> Any:
-        """The next ``n`` bytes or characters; everything left by default."""
+        """The next ``n`` bytes, everything left by default: as text, or as bytes with ``"b"``."""
         with _translated(self._name):
-            return self._open().read(n)
+            return self._as_read(self._for_reading().read(n))
 
     def readline(self) -> Any:
-        """The next line with its line break; empty at the end."""
-        return self._open().readline()
+        """The next line with its line break, empty at the end. As in TensorFlow, without any CR."""
+        return self._as_read(self._for_reading().readline().replace(b"\r", b""))
 
     def readlines(self) -> list[Any]:
         """All lines that are left."""
-        return self._open().readlines()  # type: ignore[no-any-return]
+        return list(self)
 
     def write(self, file_content: Any) -> None:
-        """Appends to what was written.
+        """Appends to what was written: text, as UTF-8, or bytes, in any mode.
 
-        As in TensorFlow, a file of bytes takes text, too, as UTF-8, and a file of text takes bytes.
         Raises `TypeError` for anything else.
         """
-        if "b" in self._mode and isinstance(file_content, str):
+        if isinstance(file_content, str):
             file_content = file_content.encode()
+        elif not isinstance(file_content, bytes):
+            raise TypeError(
+                f"Expected binary or unicode string, got {type(file_content).__name__} {file_content!r}."
+            )
         with _translated(self._name):
-            opened = self._open()
-            if "b" not in self._mode and isinstance(file_content, bytes):
-                opened.flush()  # what it holds goes first; these need not be UTF-8: a pickle
-                opened = opened.buffer
-            opened.write(file_content)
+            self._for_writing().write(file_content)
 
-    def seek(self, offset: int = 0, whence: int = 0, position: int | None = None) -> None:
-        """Moves to ``offset``."""
-        self._open().seek(offset if position is None else position, whence)
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """The next read begins at ``offset`` bytes: from the start (``whence`` 0), here (1) or the end (2).
+
+        ``position`` is the old name of ``offset``. Raises `TypeError` unless one of the two is given,
+        `InvalidArgumentError` for a place before the start, `OutOfRangeError` behind the end.
+        """
+        reader = self._for_reading()
+        if (offset is None) == (position is None):
+            said = (
+                "offset argument required"
+                if offset is None
+                else "position is an old name of offset"
+            )
+            raise TypeError(f"seek(): {said}; give one.")
+        place = position if offset is None else offset
+        assert place is not None
+        if whence not in (0, 1, 2):
+            raise InvalidArgumentError(
+                None, None, f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
+            )
+        place += (0, reader.tell(), self.size())[whence]
+        if place < 0:
+            raise InvalidArgumentError(None, None, f"Seeking to a negative position: {place}")
+        if place > self.size():
+            raise OutOfRangeError(
+                None,
+                None,
+                f"reached end of file: {self._name} has {self.size()} bytes, not {place}",
+            )
+        reader.seek(place)
 
     def tell(self) -> int:
-        """The current position in bytes."""
-        return int(self._open().tell())
+        """Where the next read begins, in bytes; of a file that is only written, how much it holds."""
+        return int((self._for_reading() if self._reads else self._for_writing()).tell())
 
     def size(self) -> int:
         """The file's size in bytes."""
@@ -121,14 +170,15 @@ class GFile:
 
     def flush(self) -> None:
         """Writes out what is buffered."""
-        if self._file is not None:
-            self._file.flush()
+        if self._writer is not None:
+            self._writer.flush()
 
     def close(self) -> None:
         """Closes the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        for end in (self._reader, self._writer):
+            if end is not None:
+                end.close()
+        self._reader = self._writer = None
 
     def seekable(self) -> bool:
         """True: files can be moved in."""
@@ -141,10 +191,13 @@ class GFile:
         self.close()
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._open())
+        return self
 
     def __next__(self) -> Any:
-        return next(self._open())
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
 
     def next(self) -> Any:
         """The next line, as ``next(file)`` gives it."""

@@ -7,12 +7,15 @@ from typing import Any
 from dataflow.distributions.categorical import Categorical
 from dataflow.distributions.distribution import NOT_REPARAMETERIZED, Distribution
 from dataflow.distributions.kullback_leibler import RegisterKL, kl_divergence
+from dataflow.distributions.statistics import new_seed
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax, softmax
 from dataflow.ops.graph_functions import name_scope
-from dataflow.ops.math import add_n, cast, reduce_logsumexp, reduce_sum, square
+from dataflow.ops.math import add_n, cast, reduce_logsumexp, reduce_prod, reduce_sum, square
+from dataflow.ops.partition_stitch import dynamic_partition, dynamic_stitch
+from dataflow.ops.sequences import range_
 from dataflow.shapes import TensorShape
 
 
@@ -324,15 +327,25 @@ class Mixture(Distribution):
         )
 
     def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
-        seeds = [None if seed is None else seed + i for i in range(len(self._components) + 1)]
-        chosen = self._cat.sample(n, seed=seeds[-1])
-        return add_n(
-            [
-                component.sample(n, seed=seeds[i])
-                * self._with_event_axes(cast(chosen_is(chosen, i), self.dtype))
-                for i, component in enumerate(self._components)
-            ]
-        )
+        """A class for each sample, then as many samples of each component as it was chosen for."""
+        chosen = self._cat.sample(n, seed=seed)
+        shape = array.shape(chosen)
+        size = self._cat.batch_shape.num_elements() or reduce_prod(self.batch_shape_tensor())
+        numbers = array.reshape(range_(array.size(chosen)), shape)
+        places = dynamic_partition(numbers, chosen, len(self._components))
+        drawn = []
+        for component, mine in zip(self._components, places, strict=True):
+            seed = new_seed(seed, "mixture")
+            count = array.size(mine)
+            event = component.event_shape_tensor()
+            rows = array.reshape(
+                component.sample(count, seed=seed), array.concat([[-1], event], 0)
+            )  # a row for each draw and member of the batch
+            drawn.append(array.gather(rows, range_(count) * size + mine % size))
+        stitched = dynamic_stitch(places, drawn)
+        sample = array.reshape(stitched, array.concat([shape, self.event_shape_tensor()], 0))
+        sample.set_shape(chosen.shape.concatenate(self.event_shape))
+        return sample
 
     def _log_prob(self, x: TensorLike) -> Any:
         weights = log_softmax(self._cat.logits)
@@ -358,13 +371,6 @@ class Mixture(Distribution):
     def _weighted_scalars(self, values: list[Any]) -> Any:
         probs = softmax(self._cat.logits)
         return add_n([probs[..., i] * value for i, value in enumerate(values)])
-
-
-def chosen_is(chosen: Any, number: int) -> Any:
-    """Where the class drawn is this one."""
-    from dataflow.ops.math import equal
-
-    return equal(chosen, array.ones_like(chosen) * number)
 
 
 @RegisterKL(Independent, Independent)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
 from dataflow import gfile
-from dataflow.errors import NotFoundError
+from dataflow.errors import NotFoundError, OpError
 
 __all__ = [
     "FileIO",
+    "atomic_write_string_to_file",
     "copy",
     "create_dir",
     "delete_file",
@@ -57,6 +60,20 @@ def walk(top: Any, in_order: bool = True) -> Iterator[Any]:
         yield from gfile.Walk(top, in_order)
     except NotFoundError:
         return
+
+
+def atomic_write_string_to_file(filename: Any, contents: Any, overwrite: bool = True) -> None:
+    """Puts text or bytes into a file at once: who reads it finds the old ones or all of the new.
+
+    Raises `AlreadyExistsError` where the file is there and ``overwrite`` is false.
+    """
+    written = f"{os.fsdecode(filename)}.tmp{secrets.token_hex(16)}"
+    write_string_to_file(written, contents)
+    try:
+        rename(written, filename, overwrite)
+    except OpError:
+        delete_file(written)
+        raise
 
 
 def write_string_to_file(filename: Any, file_content: Any) -> None:

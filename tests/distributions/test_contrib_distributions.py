@@ -222,6 +222,21 @@ def test_mixtures() -> None:
             ds.MixtureSameFamily(ds.Categorical(probs=[0.2, 0.3, 0.5]), ds.Normal(means, scales))
 
 
+def test_a_mixture_draws_each_component_for_its_own_samples_alone(graph: tf.Graph) -> None:
+    """Those of a component that was not chosen never take part, be they infinite."""
+    cat = ds.Categorical(probs=[[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]])
+    means = [[[1.0, 2.0]] * 2, [[-3.0, 4.0]] * 2, [[float("inf")] * 2] * 2]
+    mixed = ds.Mixture(cat, [ds.MultivariateNormalDiag(m, [[1e-3] * 2] * 2) for m in means])
+    n = tf.placeholder_with_default(2000, [])
+    drawn = mixed.sample(n, seed=3)
+    assert drawn.shape.as_list() == [None, 2, 2]
+    values, classes = run(drawn, mixed.cat.sample(2000, seed=3))
+    np.testing.assert_allclose(values, np.array(means)[classes, 0], atol=0.01)
+    assert mixed.sample([5, 1]).shape.as_list() == [5, 1, 2, 2]
+    assert run(mixed.sample(0)).shape == (0, 2, 2)
+    assert run(mixed.sample()).shape == (2, 2)
+
+
 def test_the_covariance_of_a_mixture_of_vectors(graph: tf.Graph) -> None:
     """Against the one of a large sample, and refused for numbers, which have none."""
     means = np.array([[0.0, 1.0], [3.0, -2.0], [1.0, 1.0]], np.float32)
