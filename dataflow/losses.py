@@ -28,7 +28,7 @@ from dataflow.ops.math import (
 )
 from dataflow.ops.seeds import count_left_out, count_left_out_of_gradient, counted_as
 from dataflow.ops.tensor_values import is_tensor
-from dataflow.ops.weights import broadcast_weights, require_broadcastable
+from dataflow.ops.weights import broadcast_weights, drop_last_one, require_broadcastable
 from dataflow.shapes import compatible, format_dims
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def compute_weighted_loss(
         input_dtype = losses.dtype.base_dtype
         losses = cast(losses, dtypes.float32)
         count_left_out(not is_tensor(weights))  # once for the check, once as what they are
-        weights = cast(convert_to_tensor(weights), dtypes.float32)
+        weights = convert_to_tensor(cast(convert_to_tensor(weights), dtypes.float32))
         weights = require_broadcastable(weights, losses)
         weighted = multiply(losses, weights)
         if reduction == Reduction.NONE:
@@ -307,6 +307,7 @@ def pairwise_loss(
     with default_graph().name_scope(scope or "mean_pairwise_squared_error"):
         labels, predictions = _pair(labels, predictions)
         weights = cast(convert_to_tensor(weights), dtypes.float32)
+        weights = require_broadcastable(convert_to_tensor(weights), convert_to_tensor(labels))
         delta = subtract(predictions, labels)
         rank = len(delta.dims or ())
         axes = list(range(1, rank))
@@ -389,16 +390,8 @@ def sparse_softmax_cross_entropy(
     with default_graph().name_scope(scope or "sparse_softmax_cross_entropy_loss") as scope:
         logits = convert_to_tensor(logits)
         labels = convert_to_tensor(labels)
-        a, b = labels.dims, logits.dims
-        if a is not None and b is not None and len(a) == len(b) and a[-1] == 1:
-            labels = array.squeeze(labels, [-1])
-        weights = convert_to_tensor(weights)
-        if (
-            weights.dims is not None
-            and labels.dims is not None
-            and (len(weights.dims) == len(labels.dims) + 1)
-        ):
-            weights = array.squeeze(weights, [-1])
+        labels = drop_last_one(labels, logits, excess=0)
+        weights = drop_last_one(convert_to_tensor(weights), labels)
         losses = loss_ops.sparse_softmax_cross_entropy_with_logits(
             labels=labels, logits=logits, name="xentropy"
         )

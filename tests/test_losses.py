@@ -80,3 +80,42 @@ def test_shapes_must_fit() -> None:
         tf.losses.mean_squared_error([1.0, 2.0], [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="labels must not be None"):
         tf.losses.mean_squared_error(None, [1.0])
+
+
+def test_shapes_that_only_a_run_knows() -> None:
+    """A last dimension of 1 of labels and weights is dropped then, as where the shapes are known."""
+    numbers, logits = [[2], [0], [1]], 10.0 * np.eye(3, dtype=np.float32)
+    weights = np.array([[1.2], [3.4], [5.6]], np.float32)
+    shapes = [((None, 3), (None, 1), None), (None, None, None), ((3, 3), (3, 1), (None, None))]
+    with tf.Session() as sess:
+        for logits_shape, labels_shape, weights_shape in shapes:
+            fed = tf.placeholder(tf.float32, logits_shape)
+            labels = tf.placeholder(tf.int32, labels_shape)
+            fed_weights = tf.placeholder(tf.float32, weights_shape)
+            feeds = {fed: logits, labels: numbers, fed_weights: weights}
+            loss = tf.losses.sparse_softmax_cross_entropy(labels, fed, fed_weights)
+            np.testing.assert_allclose(sess.run(loss, feeds), 10.2 * 10 / 3, rtol=1e-4)
+            equal = tf.losses.sparse_softmax_cross_entropy(labels, fed)
+            np.testing.assert_allclose(sess.run(equal, feeds), 10.0, rtol=1e-4)
+            flat = {**feeds, labels: [2, 0, 1], fed_weights: weights[:, 0]}
+            if logits_shape is None:
+                np.testing.assert_allclose(sess.run(loss, flat), 10.2 * 10 / 3, rtol=1e-4)
+        one_hot = np.eye(3, dtype=np.float32)[[2, 0, 1]]
+        for old in (
+            tf.contrib.losses.softmax_cross_entropy(logits, one_hot, fed_weights),
+            tf.contrib.losses.sparse_softmax_cross_entropy(logits, [2, 0, 1], fed_weights),
+        ):
+            np.testing.assert_allclose(sess.run(old, feeds), 10.2 * 10 / 3, rtol=1e-4)
+
+
+def test_weights_of_pairs_that_do_not_fit() -> None:
+    """They were broadcast against the batch, and the loss was another one."""
+    labels, predictions = np.zeros([2, 3, 3], np.float32), np.ones([2, 3, 3], np.float32)
+    with pytest.raises(ValueError, match="can not be broadcast"):
+        tf.losses.mean_pairwise_squared_error(labels, predictions, np.array([1.2, 3.4]))
+    fed = tf.placeholder(tf.float32)
+    loss = tf.losses.mean_pairwise_squared_error(labels, predictions, fed)
+    with tf.Session() as sess:
+        assert sess.run(loss, {fed: [[[1.0]], [[2.0]]]}) == 0.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="can not be broadcast"):
+            sess.run(loss, {fed: [1.2, 3.4]})

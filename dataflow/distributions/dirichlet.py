@@ -151,7 +151,13 @@ class DirichletMultinomial(Dirichlet):
                 total_count, name="total_count", preferred_dtype=concentration.dtype
             )
             total = cast(total, concentration.dtype)
-            self._total_count = after([whole_numbers(total)] if validate_args else [], total)
+            total = after([whole_numbers(total)] if validate_args else [], total)
+            self._total_count = self._draws = total
+            ours, classes = total.get_shape(), concentration.get_shape()
+            if ours.ndims and ours.ndims == classes.ndims and ours[-1] == 1:
+                self._draws = array.squeeze(
+                    total, [-1]
+                )  # TensorFlow takes one for all classes, too
         super().__init__(concentration, validate_args, allow_nan_stats, scope)
         self._reparameterization_type = NOT_REPARAMETERIZED
         self._set_arguments(arguments)
@@ -162,10 +168,10 @@ class DirichletMultinomial(Dirichlet):
         return self._total_count
 
     def _batch_shape(self) -> TensorShape:
-        return common_shape([self._total_count.get_shape(), super()._batch_shape()])
+        return common_shape([self._draws.get_shape(), super()._batch_shape()])
 
     def _batch_shape_tensor(self) -> Any:
-        return common_shape_tensor([array.shape(self._total_count), super()._batch_shape_tensor()])
+        return common_shape_tensor([array.shape(self._draws), super()._batch_shape_tensor()])
 
     def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         batch, classes = self.batch_shape_tensor(), self.event_shape_tensor()[0]
@@ -173,7 +179,7 @@ class DirichletMultinomial(Dirichlet):
         gammas = random_gamma([n], concentration, dtype=self.dtype, seed=seed)
         second = new_seed(seed, "dirichlet_multinomial")
         whole = array.concat([[n], batch], 0)
-        counts = draw_counts(self.total_count, log(gammas), 1, whole, classes, self.dtype, second)
+        counts = draw_counts(self._draws, log(gammas), 1, whole, classes, self.dtype, second)
         return counts[0]
 
     def _log_prob(self, counts: Any) -> Any:
@@ -181,10 +187,10 @@ class DirichletMultinomial(Dirichlet):
         counts = after(checks, counts)
         both = self.concentration + counts
         beta = reduce_sum(lgamma(both), -1) - lgamma(reduce_sum(both, -1))
-        return beta - self._log_beta() + log_combinations(self.total_count, counts)
+        return beta - self._log_beta() + log_combinations(self._draws, counts)
 
     def _sums_to_total(self, counts: Any) -> Any:
-        return counts_sum_to(self._total_count, counts)
+        return counts_sum_to(self._draws, counts)
 
     def _entropy(self) -> Any:
         raise NotImplementedError("entropy is not implemented: DirichletMultinomial")
@@ -192,11 +198,11 @@ class DirichletMultinomial(Dirichlet):
     _mode = _entropy
 
     def _mean(self) -> Any:
-        return self.total_count[..., None] * super()._mean()
+        return self._draws[..., None] * super()._mean()
 
     def _scale(self) -> Any:
         total = self.total_concentration
-        return (self.total_count * (self.total_count + total) / (1.0 + total))[..., None]
+        return (self._draws * (self._draws + total) / (1.0 + total))[..., None]
 
     def _variance(self) -> Any:
         share = self.concentration / self.total_concentration[..., None]

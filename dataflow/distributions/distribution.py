@@ -356,8 +356,8 @@ class Distribution:
                 )
                 static = constant_value(sample_shape)
                 num_draws = reduce_prod(sample_shape)
-                if sample_shape.get_shape().ndims == 0:
-                    sample_shape = array.reshape(sample_shape, [1])
+                if sample_shape.get_shape().ndims != 1:
+                    sample_shape = array.reshape(sample_shape, [-1])
             drawn = self._sample_n(num_draws, seed, **self._condition)
             rest = array.shape(drawn)[1:]
             inner = drawn.get_shape()[1:] if drawn.get_shape().ndims is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes, shapes
-from dataflow.dtypes import as_dtype
+from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_def import OpDef
@@ -445,6 +445,11 @@ def one_hot_op(
 not_differentiable(one_hot_op)
 
 
+def _hint(value: Any, wanted: DType | None) -> DType | None:
+    """The dtype for a value that brings none of its own, as numbers of Python do."""
+    return None if hasattr(value, "dtype") else wanted
+
+
 @maps_ragged
 def one_hot(
     indices: TensorLike,
@@ -471,12 +476,16 @@ def one_hot(
         on = (
             None
             if on_value is None
-            else convert_to_tensor(on_value, name="on_value", preferred_dtype=wanted)
+            else convert_to_tensor(
+                on_value, name="on_value", preferred_dtype=_hint(on_value, wanted)
+            )
         )
         off = (
             None
             if off_value is None
-            else convert_to_tensor(off_value, name="off_value", preferred_dtype=wanted)
+            else convert_to_tensor(
+                off_value, name="off_value", preferred_dtype=_hint(off_value, wanted)
+            )
         )
         for what, t in (("on_value", on), ("off_value", off)):
             if t is not None and wanted is not None and t.dtype.base_dtype is not wanted:

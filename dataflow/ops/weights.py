@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.arithmetic import minimum_op, multiply, sub_op
+from dataflow.ops.casts import cast
 from dataflow.ops.comparison import (
     equal_op,
     less_equal_op,
@@ -85,16 +87,33 @@ def _check_at_run_time(weights: Tensor, values: Tensor) -> Any:
 
 
 def broadcast_weights(weights: TensorLike, values: TensorLike) -> Tensor:
-    """Weights in the shape of ``values``: one for all, or 1 or the size in each dimension.
+    """Weights in the shape and dtype of ``values``: one for all, or 1 or the size in each dimension.
 
     Raises `ValueError` for other shapes.
     """
-    weights, values = convert_to_tensor(weights), convert_to_tensor(values)
+    values = convert_to_tensor(values)
+    weights = convert_to_tensor(weights, values.dtype.base_dtype)
     is_same = weights.dims == values.dims and weights.dims is not None and None not in weights.dims
     if is_same:
         return weights
     weights = require_broadcastable(weights, values)
     return multiply(weights, array.ones_like(values), name="broadcast_weights")  # type: ignore[no-any-return]
+
+
+def drop_last_one(tensor: Tensor, values: Tensor, excess: int = 1) -> Tensor:
+    """``tensor``, without its last dimension of 1 where it has ``excess`` dimensions more than ``values``.
+
+    What is known only at run time is decided then; a last dimension that is not 1 is an error of the reshape.
+    """
+    a, b = tensor.dims, values.dims
+    if a == () or (a and a[-1] not in (1, None)):
+        return tensor
+    if a is not None and b is not None:
+        return array.squeeze(tensor, [-1]) if len(a) == len(b) + excess else tensor
+    with op_scope(None, "drop_last_one", [tensor, values]):
+        rank = array.rank(tensor)
+        dropped = cast(equal_op(sub_op(rank, array.rank(values)), excess), dtypes.int32)
+        return array.reshape(tensor, array.shape(tensor)[: sub_op(rank, dropped)])
 
 
 def match_rank(weights: Tensor, values: Tensor) -> Tensor:

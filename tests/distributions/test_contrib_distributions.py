@@ -222,6 +222,34 @@ def test_mixtures() -> None:
             ds.MixtureSameFamily(ds.Categorical(probs=[0.2, 0.3, 0.5]), ds.Normal(means, scales))
 
 
+def test_a_total_for_all_classes(graph: tf.Graph) -> None:
+    """A last axis of 1 in ``total_count`` stands for the classes: moments broadcast, as in TensorFlow."""
+    concentration = np.array([[1.0, 2.0, 3.0], [2.0, 2.0, 1.0]], np.float32)
+    column, row = (
+        tf.distributions.DirichletMultinomial(n, concentration)
+        for n in ([[2.0], [5.0]], [2.0, 5.0])
+    )
+    assert column.total_count.shape.as_list() == [2, 1]
+    assert column.batch_shape.as_list() == [2]
+    counts = [[1.0, 1.0, 0.0], [3.0, 1.0, 1.0]]
+    for one, other in zip(
+        run(column.mean(), column.variance(), column.covariance(), column.log_prob(counts)),
+        run(row.mean(), row.variance(), row.covariance(), row.log_prob(counts)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(run(column.sample(9, seed=1)).sum(-1), [[2.0, 5.0]] * 9)
+
+
+def test_a_sample_shape_of_unknown_rank(graph: tf.Graph) -> None:
+    n = tf.placeholder(tf.int32)
+    drawn = tf.distributions.Bernoulli(probs=[0.2, 0.6]).sample(n, seed=42)
+    with tf.Session() as sess:
+        assert sess.run(drawn, {n: 7}).shape == (7, 2)
+        assert sess.run(drawn, {n: [2, 3]}).shape == (2, 3, 2)
+        assert sess.run(drawn, {n: []}).shape == (2,)
+
+
 def test_a_mixture_draws_each_component_for_its_own_samples_alone(graph: tf.Graph) -> None:
     """Those of a component that was not chosen never take part, be they infinite."""
     cat = ds.Categorical(probs=[[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]])

@@ -332,6 +332,8 @@ def test_one_hot_checks_its_dtypes() -> None:
         assert tf.one_hot([[1]], tf.placeholder(tf.int32, [])).shape.as_list() == [1, 1, None]
         with pytest.raises(TypeError, match="on_value"):
             tf.one_hot([1], 3, on_value=tf.constant(1.0), dtype=tf.int32)
+        with pytest.raises(TypeError, match="float32 of off_value .* int32"):
+            tf.one_hot([1], 3, 1, np.float32(0.0), dtype=tf.int32)
 
 
 # ---- sequences ----------------------------------------------------------------------------

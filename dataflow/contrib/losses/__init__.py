@@ -54,6 +54,8 @@ def _over_examples(weights: TensorLike, rank: int | None) -> Any:
         raise ValueError("losses.get_shape().ndims cannot be None")
     if own is None:
         raise ValueError("weights.get_shape().ndims cannot be None")
+    if own == rank + 1 and weights.get_shape()[-1].is_compatible_with(1):
+        return array.squeeze(weights, [-1])
     if not own or own >= rank:
         return weights
     ones = [1] * (rank - own)
@@ -155,6 +157,8 @@ def softmax_cross_entropy(
     scope: str | None = None,
 ) -> Any:
     """`tf.losses.softmax_cross_entropy` of (logits, labels)."""
+    rank = _rank(logits)
+    weights = weights if rank is None else _over_examples(weights, rank - 1)
     return _collected(
         tf_losses.softmax_cross_entropy(
             onehot_labels, logits, weights, label_smoothing, scope, None
@@ -166,6 +170,8 @@ def sparse_softmax_cross_entropy(
     logits: TensorLike, labels: TensorLike, weights: TensorLike = 1.0, scope: str | None = None
 ) -> Any:
     """`tf.losses.sparse_softmax_cross_entropy` of (logits, labels)."""
+    rank = _rank(logits)
+    weights = weights if rank is None else _over_examples(weights, rank - 1)
     return _collected(tf_losses.sparse_softmax_cross_entropy(labels, logits, weights, scope, None))
 
 

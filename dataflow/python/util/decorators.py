@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from dataflow import logging
+from dataflow.python.util.tf_decorator import make_decorator
 
 _told: set[Any] = set()
 
@@ -41,12 +43,27 @@ def _warning(text: str, key: Any, warn_once: bool) -> None:
         logging.warning("%s", text)
 
 
+def _checked(date: str | None, instructions: str, function: Any = str) -> None:
+    """Raises `ValueError` for what says nothing, or puts the decorators in the wrong order."""
+    if date is not None and not re.fullmatch(r"20\d\d-[01]\d-[0123]\d", date):
+        raise ValueError(f"Date must be YYYY-MM-DD or None, got {date!r}.")
+    if not instructions:
+        raise ValueError("Don't deprecate things without conversion instructions!")
+    if not callable(function):
+        raise ValueError(
+            f"{function!r} is not a function. If this is a property, apply @property after the decorator."
+        )
+
+
 def deprecated(
     date: str | None, instructions: str, warn_once: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Warns, once, when the function is called that it will be removed after ``date``."""
+    _checked(date, instructions)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        _checked(date, instructions, function)
+
         @functools.wraps(function)
         def warned(*args: Any, **kwargs: Any) -> Any:
             when = f"after {date}" if date else "in a future version"
@@ -61,23 +78,44 @@ def deprecated(
     return decorate
 
 
+def _same(a: Any, b: Any) -> bool:
+    """Whether two values are equal; what is compared element by element is not."""
+    return a is b or (a == b) is True
+
+
 def deprecated_args(
     date: str | None, instructions: str, *deprecated_arg_names_or_tuples: Any, **kwargs: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Warns when one of the arguments is passed; a tuple is (name, value that is still fine)."""
+    """Warns when one of the arguments is passed; a tuple is (name, value that is still fine).
+
+    ``*args`` and ``**kwargs`` of the function are arguments, too. Raises `ValueError` for a name that it
+    does not have, and without any.
+    """
+    _checked(date, instructions)
+    if not deprecated_arg_names_or_tuples:
+        raise ValueError("Specify which argument is deprecated.")
+    warn_once = kwargs.pop("warn_once", True)
+    if kwargs:
+        raise ValueError(f"Illegal argument to deprecated_args: {kwargs}")
     fine = dict(
         (n, ()) if isinstance(n, str) else (n[0], n[1:]) for n in deprecated_arg_names_or_tuples
     )
-    warn_once = kwargs.get("warn_once", True)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        _checked(date, instructions, function)
         signature = inspect.signature(function)
+        missing = [name for name in fine if name not in signature.parameters]
+        if missing:
+            raise ValueError(
+                f"The following deprecated arguments are not present in the function signature: {missing}. "
+                f"Found next arguments: {list(signature.parameters)}."
+            )
 
         @functools.wraps(function)
         def warned(*args: Any, **kwargs: Any) -> Any:
             given = signature.bind_partial(*args, **kwargs).arguments
             for name, values in fine.items():
-                if name in given and not any(given[name] is v for v in values):
+                if name in given and not any(_same(given[name], v) for v in values):
                     text = f"{name} of {function.__qualname__} is deprecated. {instructions}"
                     _warning(text, (function, name), warn_once)
             return function(*args, **kwargs)
@@ -94,10 +132,12 @@ def deprecated_arg_values(
 
     Raises `ValueError` without any.
     """
+    _checked(date, instructions)
     if not deprecated_kwargs:
         raise ValueError("Specify which argument values are deprecated.")
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        _checked(date, instructions, function)
         signature = inspect.signature(function)
 
         @functools.wraps(function)
@@ -125,18 +165,15 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
     return old_value
 
 
-contextmanager = tf_contextmanager = contextlib.contextmanager
+def rewrite_argument_docstring(old_doc: str, old_argument: str, new_argument: str) -> str:
+    """A docstring in which an argument has another name."""
+    named = old_doc.replace(f"`{old_argument}`", f"`{new_argument}`")
+    return named.replace(f"{old_argument}:", f"{new_argument}:")
 
 
-def make_decorator(target: Any, decorator_func: Any, *args: Any, **kwargs: Any) -> Any:
-    """``decorator_func`` with the name and documentation of ``target``."""
-    return functools.wraps(target)(decorator_func)
+def contextmanager(target: Callable[..., Any]) -> Any:
+    """As Python's, of a function that keeps its argument list."""
+    return make_decorator(target, contextlib.contextmanager(target), "contextmanager")
 
 
-def unwrap(maybe_tf_decorator: Any) -> tuple[list[Any], Any]:
-    """The wrappers of a function, and the function inside."""
-    wrappers = []
-    while hasattr(maybe_tf_decorator, "__wrapped__"):
-        wrappers.append(maybe_tf_decorator)
-        maybe_tf_decorator = maybe_tf_decorator.__wrapped__
-    return wrappers, maybe_tf_decorator
+tf_contextmanager = contextmanager
