@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+_ATTRIBUTE = "_tf_decorator"  # where programs look for what a wrapper knows
+
 
 class TFDecorator:
     """What one wrapper knows: the callable in it, its own name and text, and the arguments that it takes.
@@ -55,7 +57,7 @@ def make_decorator(
             setattr(decorator_func, name, getattr(target, name))
     for name, value in getattr(target, "__dict__", {}).items():
         decorator_func.__dict__.setdefault(name, value)
-    decorator_func._tf_decorator = known
+    setattr(decorator_func, _ATTRIBUTE, known)
     decorator_func.__doc__ = known.__doc__
     decorator_func.__wrapped__ = decorator_func.__original_wrapped__ = target
     return decorator_func
@@ -64,7 +66,7 @@ def make_decorator(
 def _of(candidate: Any) -> TFDecorator | None:
     if isinstance(candidate, TFDecorator):
         return candidate
-    known = getattr(candidate, "_tf_decorator", None)
+    known = getattr(candidate, _ATTRIBUTE, None)
     return known if isinstance(known, TFDecorator) else None
 
 
