@@ -281,13 +281,17 @@ def ftrl(
     xp.subtract(b, a, out=a)
     xp.divide(a, divisor, out=a)
     xp.multiply(a, var, out=a)
-    xp.subtract(linear, a, out=linear)
-    if l2_shrinkage is not None:
-        xp.multiply(var, 2 * l2_shrinkage, out=a)
-        xp.add(a, grad, out=a)
-        xp.multiply(a, scale, out=a)
+    if l2_shrinkage is None and not multiply_linear_by_lr:
+        # The difference first, as TensorFlow does: in float16 the order decides about the result.
+        xp.subtract(grad, a, out=a)
     else:
-        xp.multiply(grad, scale, out=a)
+        xp.subtract(linear, a, out=linear)
+        if l2_shrinkage is not None:
+            xp.multiply(var, 2 * l2_shrinkage, out=a)
+            xp.add(a, grad, out=a)
+            xp.multiply(a, scale, out=a)
+        else:
+            xp.multiply(grad, scale, out=a)
     xp.add(linear, a, out=linear)
     xp.divide(b, divisor, out=b)
     xp.add(b, 2 * l2 * scale, out=b)  # the curvature

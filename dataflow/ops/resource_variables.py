@@ -59,6 +59,11 @@ class ResourceVariable(Variable):
         # A reference variable is true: `if bias:` asks whether there is one.
         return bool(self._as_graph_element())
 
+    @property
+    def create(self) -> Any:
+        """The operation that gives it its initial value."""
+        return self.initializer
+
     def __int__(self) -> int:
         return int(self.numpy()) if self._variable.graph.executes_eagerly else super().__int__()
 

@@ -132,6 +132,12 @@ def _batched(
     with graph.name_scope(name) as scope:
         components = [Components(t, enqueue_many) for t in lists]
         all_tensors = [c.tensors for c in components]
+        for source in components[1:]:
+            if source.keys != components[0].keys:
+                raise ValueError(
+                    f"{name}: all dictionaries must have the same keys, got {components[0].keys} and "
+                    f"{source.keys}; give each source the same components by the same names."
+                )
         types = [t.dtype.base_dtype for t in all_tensors[0]]
         for other in all_tensors[1:]:
             if [t.dtype.base_dtype for t in other] != types:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dataflow import logging as log
 from dataflow.graph.default_stacks import default_graph
 from dataflow.train.global_step import get_global_step
 from dataflow.train.session_run_hook import (
@@ -19,8 +19,6 @@ from dataflow.train.session_run_hook import (
 
 if TYPE_CHECKING:
     from dataflow.runtime.base_session import BaseSession
-
-log = logging.getLogger("tensorflow")
 
 
 class SecondOrStepTimer:
@@ -183,7 +181,7 @@ class LoggingTensorHook(SessionRunHook):
     def _log_tensors(self, values: dict[Any, Any]) -> None:
         elapsed, _ = self._timer.update_last_triggered_step(self._iter_count)
         if self._formatter:
-            log.info("%s", self._formatter(values))
+            log.info(self._formatter(values))
             return
         with np.printoptions(suppress=True):
             text = ", ".join(f"{_label(tag)} = {values[tag]!s}" for tag in self._tag_order)

@@ -95,6 +95,10 @@ class _MonitoredSession:
         """Whether a hook or thread asked to stop, or the session is closed."""
         return self._sess is None or self._sess.should_stop()
 
+    def _is_closed(self) -> bool:
+        """TensorFlow's private name for it, which programs ask for."""
+        return self._coordinated_creator.tf_sess is None
+
     def close(self) -> None:
         """Ends the hooks and closes the session."""
         self._close_internal()

@@ -26,6 +26,7 @@ from dataflow.ops.variable_lists import (
 from dataflow.summary.file_writer import FileWriter
 from dataflow.train.coordinator import Coordinator, LooperThread
 from dataflow.train.global_step import assert_global_step, global_step as global_step_value
+from dataflow.train.meta_graph import export_meta_graph
 from dataflow.train.saver import Saver
 from dataflow.train.scaffold import InitializationOps
 from dataflow.train.session_manager import SessionManager
@@ -107,12 +108,13 @@ class Supervisor(InitializationOps):
             self._global_step = pick(global_step, GraphKeys.GLOBAL_STEP, self._default_global_step)
         self._save_path: str | None = None
         self._summary_writer: Any = None
-        if self._is_chief and self._logdir:
-            self._save_path = os.path.join(self._logdir, checkpoint_basename)
-            if summary_writer is Supervisor.USE_DEFAULT:
-                self._summary_writer = FileWriter(self._logdir)
-            else:
+        if self._is_chief:
+            if self._logdir:
+                self._save_path = os.path.join(self._logdir, checkpoint_basename)
+            if summary_writer is not Supervisor.USE_DEFAULT:
                 self._summary_writer = summary_writer
+            elif self._logdir:
+                self._summary_writer = FileWriter(self._logdir)
         self._session_manager = session_manager or SessionManager(
             local_init_op=self._local_init_op,
             ready_op=self._ready_op,
@@ -269,6 +271,10 @@ class Supervisor(InitializationOps):
             write_graph(self._graph, self._logdir, "graph.pbtxt")
         if self._summary_writer is not None and not self._graph_added_to_summary:
             self._summary_writer.add_graph(self._graph)
+            saver = None if self._saver is None else self._saver.as_saver_def()
+            self._summary_writer.add_meta_graph(
+                export_meta_graph(graph=self._graph, saver_def=saver)
+            )
             self._graph_added_to_summary = True
 
     def start_standard_services(self, sess: BaseSession) -> list[Any] | None:

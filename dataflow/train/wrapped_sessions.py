@@ -173,17 +173,20 @@ def _merged(options: Any, more: Any) -> Any:
     if options is None:
         return more
     times = [t for t in (options.timeout_in_ms, more.timeout_in_ms) if t]
-    return RunOptions(
+    both = RunOptions(
         trace_level=max(options.trace_level, more.trace_level),
         timeout_in_ms=max(times, default=0),
         output_partition_graphs=options.output_partition_graphs or more.output_partition_graphs,
     )
+    for given in (options, more):
+        both.debug_options.MergeFrom(given.debug_options)
+    return both
 
 
 class CoordinatedSession(WrappedSession):
     """Stops with the threads of a coordinator, and raises what went wrong in them."""
 
-    def __init__(self, sess: Any, coord: Coordinator, stop_grace_period_secs: float) -> None:
+    def __init__(self, sess: Any, coord: Coordinator, stop_grace_period_secs: float = 120) -> None:
         super().__init__(sess)
         self._coord = coord
         self._stop_grace_period_secs = stop_grace_period_secs

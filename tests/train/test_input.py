@@ -271,3 +271,11 @@ def test_states_of_readers(damage: bytes) -> None:
             session.run(tf.TextLineReader().serialize_state())
     with pytest.raises(ValueError):
         reader.restore_state([b"a"])
+
+
+def test_sources_of_a_join_have_the_same_keys() -> None:
+    # The values of `x` and `y` would stand in one column without a word.
+    with pytest.raises(ValueError, match="must have the same keys, got .*'x'.* and .*'y'"):
+        tf.train.batch_join([{"x": 1}, {"y": 2}], batch_size=2)
+    joined = tf.train.batch_join([{"x": 1}, {"x": 2}], batch_size=2)
+    assert sorted(joined) == ["x"]

@@ -405,3 +405,35 @@ def test_a_training_loop_goes_on_after_an_aborted_step(tmp_path):
 
         tf.train.basic_train_loop(supervisor, step)
     assert len(calls) == 2 and calls[0] is not calls[1]
+
+
+def test_a_supervisor_writes_its_graph_with_the_collections_also_to_a_writer_of_ones_own(tmp_path):
+    counting()
+    tf.summary.scalar("one", tf.constant(1.0))
+    writer = tf.summary.FileWriter(str(tmp_path))
+    supervisor = tf.train.Supervisor(logdir="", summary_op=None, summary_writer=writer)
+    with supervisor.managed_session() as session:
+        supervisor.summary_computed(session, session.run("one:0"))
+    kinds = [e.WhichOneof("what") for e in events_in(tmp_path)]
+    assert kinds == ["file_version", "graph_def", "meta_graph_def", "summary", "session_log"]
+
+
+def test_a_formatter_may_use_percent_signs_and_functions_of_tf_logging_may_be_replaced(monkeypatch):
+    _, _, train = counting()
+    said = []
+    monkeypatch.setattr(tf.logging, "info", lambda *message: said.append(message))
+    hook = tf.train.LoggingTensorHook({"x": tf.constant(50)}, 1, formatter=lambda v: f"{v['x']} %")
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        session.run(train)
+        assert not session._is_closed()
+    assert said == [("50 %",)]
+    assert session._is_closed()
+
+
+def test_what_hooks_and_caller_want_to_watch_is_watched():
+    from dataflow.train.wrapped_sessions import _merged
+
+    of_hook, of_caller = tf.RunOptions(timeout_in_ms=5), tf.RunOptions(trace_level=1)
+    of_hook.debug_options.global_step = 7
+    both = _merged(of_caller, of_hook)
+    assert (both.timeout_in_ms, both.trace_level, both.debug_options.global_step) == (5, 1, 7)

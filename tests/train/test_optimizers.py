@@ -275,3 +275,16 @@ def test_gradients_of_tensors_are_computed_and_not_applied():
         np.testing.assert_allclose(sess.run(pairs[0][0]), [2.0, -4.0])
         with pytest.raises(NotImplementedError, match="only variables can be optimized"):
             opt.apply_gradients(pairs)
+
+
+def test_ftrl_of_half_precision_rounds_as_tensorflow_does():
+    # The numbers are those of TensorFlow 1.15: in float16 the order of the sums decides about them.
+    for power, expected in ((-0.5, [-7.66015625, -10.90625]), (-0.6, [-9.265625, -12.4296875])):
+        weights = tf.Variable([1.0, 2.0], dtype=tf.float16)
+        gradient = tf.constant([0.1, 0.2], tf.float16)
+        optimizer = tf.train.FtrlOptimizer(3.0, power, 0.1, 0.001, 0.0)
+        update = optimizer.apply_gradients([(gradient, weights)])
+        with initialized() as session:
+            for _ in range(10):
+                session.run(update)
+            assert session.run(weights).tolist() == expected
