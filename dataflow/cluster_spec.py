@@ -134,6 +134,8 @@ class ClusterSpec(ClusterPicture):
         return bool(self._jobs)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, dict):
+            other = ClusterSpec(other)
         return isinstance(other, ClusterSpec) and self._jobs == other._jobs
 
     def __hash__(self) -> int:

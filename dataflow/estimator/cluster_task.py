@@ -35,7 +35,7 @@ class ClusterTask(NamedTuple):
     which is no part of the cluster that trains.
     """
 
-    task_type: str
+    task_type: str | None
     task_id: int
     is_chief: bool
     cluster_spec: ClusterSpec

@@ -37,12 +37,14 @@ def evaluation_of(
 ) -> Evaluation:
     """The metrics of ``spec``, its loss and the global ``step``, over ``steps`` batches, or all.
 
-    Raises `ValueError` for a metric called "loss".
+    Raises `ValueError` for a metric called "loss" or "global_step".
     """
     metrics = dict(spec.eval_metric_ops)
-    if "loss" in metrics:
-        raise ValueError('Metric with name "loss" is not allowed, because Estimator has it.')
-    metrics["loss"] = mean(spec.loss)
+    for name in ("loss", GraphKeys.GLOBAL_STEP):
+        if name in metrics and not (name == "loss" and spec.reports_loss):
+            raise ValueError(f"Metric with name `{name}` is not allowed, because Estimator has it.")
+    if "loss" not in metrics:
+        metrics["loss"] = mean(spec.loss)
     updates = group(*[update for _, update in metrics.values()])
     results = {key: metrics[key][0] for key in sorted(metrics)}
     results[GraphKeys.GLOBAL_STEP] = step

@@ -19,8 +19,10 @@ from dataflow.estimator.export_outputs import (
 )
 from dataflow.estimator.model_fn import ModeKeys
 from dataflow.formats.local_paths import local_path
+from dataflow.graph.tensor import Tensor
 from dataflow.ops.parsing import parse_example
 from dataflow.ops.sources import placeholder
+from dataflow.ops.sparse_tensor import SparseTensor
 
 __all__ = [
     "ClassificationOutput",
@@ -45,6 +47,15 @@ class _Receiver(NamedTuple):
     receiver_tensors_alternatives: Any
 
 
+def _check_tensors(what: str, tensors: dict[str, Any]) -> None:
+    """Raises `ValueError` for a key that is no text, and for what is no tensor."""
+    for key, value in tensors.items():
+        if not isinstance(key, str):
+            raise ValueError(f"{what} keys must be strings: {key!r}.")
+        if not isinstance(value, (Tensor, SparseTensor)):
+            raise ValueError(f"{what} {key} must be a Tensor or SparseTensor, got {value!r}.")
+
+
 class ServingInputReceiver(_Receiver):
     """Features for the model, and the placeholders that requests fill (a tensor is "input")."""
 
@@ -61,6 +72,8 @@ class ServingInputReceiver(_Receiver):
             features = {"feature": features}
         if not isinstance(receiver_tensors, dict):
             receiver_tensors = {"input": receiver_tensors}
+        _check_tensors("feature", features)
+        _check_tensors("receiver_tensor", receiver_tensors)
         return super().__new__(cls, features, receiver_tensors, receiver_tensors_alternatives)
 
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from dataflow.estimator.export_outputs import PredictOutput
+from dataflow.estimator.export_outputs import ExportOutput, PredictOutput
+from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
+from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.ops.variables import Variable
+from dataflow.train.scaffold import Scaffold
+from dataflow.train.session_run_hook import SessionRunHook
+
+#: The signature that is served where a client names none.
+_DEFAULT = "serving_default"
 
 
 class ModeKeys:
@@ -45,6 +54,8 @@ class EstimatorSpec(_Fields):
     """
 
     __slots__ = ()
+    #: Whether "loss" may be among the metrics, and is then what `evaluate` reports.
+    reports_loss = False
 
     def __new__(
         cls,
@@ -70,15 +81,31 @@ class EstimatorSpec(_Fields):
             raise ValueError("Missing predictions.")
         if train_op is not None and not isinstance(train_op, (Operation, Tensor)):
             raise TypeError(f"train_op must be Operation or Tensor, given: {train_op}")
+        if train_op is not None:
+            _of_this_graph(train_op, "train_op")
         if loss is not None:
+            _checked_tensor(loss, "loss")
             loss = convert_to_tensor(loss)
             if loss.shape.num_elements() not in (None, 1):
                 raise ValueError(f"Loss must be scalar, given: {loss}")
             if loss.dims is not None and len(loss.dims) > 0:
                 loss = array.reshape(loss, [])
-        metrics = {key: _pair(key, given) for key, given in (eval_metric_ops or {}).items()}
-        if mode == ModeKeys.PREDICT and export_outputs is None:
-            export_outputs = {"serving_default": PredictOutput(predictions)}
+        if isinstance(predictions, dict):
+            for key, value in predictions.items():
+                _checked_tensor(value, f"predictions[{key}]")
+        elif predictions is not None:
+            _checked_tensor(predictions, "predictions")
+        metrics = _metrics({} if eval_metric_ops is None else eval_metric_ops)
+        if mode == ModeKeys.PREDICT:
+            export_outputs = _with_default(export_outputs, predictions)
+        if scaffold is None:
+            scaffold = Scaffold()
+        elif not isinstance(scaffold, Scaffold):
+            raise TypeError(f"scaffold must be tf.train.Scaffold, given: {scaffold}")
+        for hooks in (training_chief_hooks, training_hooks, evaluation_hooks, prediction_hooks):
+            for hook in hooks or ():
+                if not isinstance(hook, SessionRunHook):
+                    raise TypeError(f"All hooks must be SessionRunHook instances, given: {hook}")
         return super().__new__(
             cls,
             mode,
@@ -93,6 +120,60 @@ class EstimatorSpec(_Fields):
             tuple(evaluation_hooks or ()),
             tuple(prediction_hooks or ()),
         )
+
+
+def _checked_tensor(value: Any, what: str) -> None:
+    """Raises `TypeError` for what is no tensor, `ValueError` for one of another graph."""
+    if not isinstance(value, (Tensor, Variable, SparseTensor)):
+        raise TypeError(f"{what} must be Tensor, given: {value}")
+    _of_this_graph(value, what)
+
+
+def _of_this_graph(value: Any, what: str) -> None:
+    graph = default_graph()
+    if value.graph is not graph and not graph.executes_eagerly:
+        raise ValueError(
+            f"{what} must be from the default graph: {value}. Build it in the model_fn."
+        )
+
+
+def _metrics(given: Any) -> dict[str, Any]:
+    """The pairs of ``eval_metric_ops``; raises `TypeError` and `ValueError` as `EstimatorSpec` does."""
+    if not isinstance(given, dict):
+        raise TypeError(f"eval_metric_ops must be a dict, given: {given}")
+    metrics = {key: _pair(key, pair) for key, pair in given.items()}
+    for key, pair in metrics.items():
+        for part in nest.flatten(pair):
+            if not isinstance(part, (Tensor, Operation, Variable)):
+                raise TypeError(
+                    f"eval_metric_ops[{key}] must be Operation or Tensor, given: {part}"
+                )
+            _of_this_graph(part, f"eval_metric_ops[{key}]")
+    return metrics
+
+
+def _with_default(export_outputs: Any, predictions: Any) -> dict[str, Any]:
+    """The export outputs with one under the default key; the predictions where nothing is given.
+
+    Raises `TypeError` for things of a wrong kind, `ValueError` where none of several is the default.
+    """
+    if export_outputs is None:
+        return {_DEFAULT: PredictOutput(predictions)}
+    if not isinstance(export_outputs, dict):
+        raise TypeError(f"export_outputs must be dict, given: {export_outputs}")
+    for value in export_outputs.values():
+        if not isinstance(value, ExportOutput):
+            raise TypeError(
+                f"Values in export_outputs must be ExportOutput objects. Given: {export_outputs}"
+            )
+    if len(export_outputs) == 1:
+        return {_DEFAULT: next(iter(export_outputs.values())), **export_outputs}
+    if export_outputs and _DEFAULT not in export_outputs:
+        raise ValueError(
+            "Multiple export_outputs were provided, but none of them is specified as the default: "
+            f"name one of {sorted(map(str, export_outputs))} {_DEFAULT!r}."
+        )
+    return export_outputs
 
 
 def _pair(key: str, given: Any) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from dataflow.estimator.cluster_task import task_from_environment
+from dataflow.estimator.cluster_task import ClusterTask, task_from_environment
 from dataflow.formats.local_paths import local_path
 from dataflow.runtime.config import ConfigProto
 
@@ -99,7 +99,7 @@ class RunConfig:
         self.experimental_max_worker_delay_secs = experimental_max_worker_delay_secs
         self.session_creation_timeout_secs = session_creation_timeout_secs
         self.checkpoint_save_graph_def = checkpoint_save_graph_def
-        task = task_from_environment()
+        task = self._task_of_environment()
         self.task_type = task.task_type
         self.task_id = task.task_id
         self.is_chief = task.is_chief
@@ -114,6 +114,9 @@ class RunConfig:
             self.session_config = ConfigProto(
                 allow_soft_placement=True, device_filters=list(task.device_filters)
             )
+
+    def _task_of_environment(self) -> ClusterTask:
+        return task_from_environment()
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A subclass may say a value by a property of its own, as with TensorFlow's: that is then what is read.

@@ -54,7 +54,7 @@ contrib.testing.python.framework.util_test : contrib.testing
 contrib.framework.python.ops.prettyprint_ops : contrib.framework
 python.debug.lib.debug_data : python.debug
 python.debug.wrappers.{hooks local_cli_wrapper dumping_wrapper grpc_wrapper} : python.debug
-contrib.learn.python.learn.estimators.dnn_linear_combined : contrib.learn
+contrib.learn.python.learn.estimators.dnn_linear_combined : contrib.learn python.learn_names
 python.training.tracking.tracking : ops.trackable python.tracked_resources train
 python.training.saver_test_utils : python.saver_tests
 python.training.tracking.python_state : train.experimental

@@ -181,7 +181,8 @@ python.training.tensorboard_logging : python.tensorboard_logging
 python.summary.writer.{writer writer_cache event_file_writer} : summary
 python.estimator : estimator
 python.estimator.{estimator estimator_lib run_config model_fn training export.export} : estimator estimator.cluster_task python.estimator_names
-python.estimator.{exporter export.export_output export.export_lib canned.parsing_utils} : estimator
+python.estimator.{exporter canned.parsing_utils} : estimator
+python.estimator.export.{export_output export_lib} : estimator.export_outputs estimator
 python.estimator.{canned.baseline canned.dnn_linear_combined canned.boosted_trees} : estimator
 python.estimator.canned.{metric_keys prediction_keys} : estimator.canned estimator
 python.estimator.canned.optimizers : python.heads estimator
@@ -272,7 +273,14 @@ contrib.learn.python.learn.preprocessing : contrib.learn.preprocessing contrib.l
 contrib.learn.python.learn.learn_runner : contrib.learn.learn_runner
 contrib.learn.python.learn.preprocessing.{text categorical categorical_vocabulary} : contrib.learn.preprocessing
 contrib.learn.python.learn.{monitors models} : contrib.learn.monitors contrib.learn.models
-contrib.learn.python.learn.estimators.{estimator dnn linear run_config model_fn prediction_key} : contrib.learn
+contrib.learn.python.learn.estimators.{dnn linear} : contrib.learn python.learn_names
+contrib.learn.python.learn.estimators.{estimator prediction_key} : contrib.learn
+contrib.learn.python.learn.estimators.run_config : contrib.learn.run_config contrib.learn
+contrib.learn.python.learn.run_config : contrib.learn.run_config contrib.learn
+contrib.learn.python.learn.estimators.model_fn : contrib.learn.model_fn contrib.learn
+contrib.learn.python.learn.estimators.{constants metric_key} : contrib.learn.keys
+contrib.learn.python.learn.estimators.{estimator_test_utils test_data} : python.learn_tests
+contrib.learn.python.learn.estimators.head : contrib.learn.heads
 contrib.learn.python.learn.estimators._sklearn : contrib.learn.scores
 contrib.learn.python.learn.datasets : contrib.learn.datasets
 contrib.learn.python.learn.datasets.base : contrib.learn.datasets.base

@@ -118,8 +118,8 @@ def test_the_iris_program_of_the_first_tutorials(tmp_path) -> None:
             "right": learn.MetricSpec(
                 tf.contrib.metrics.streaming_accuracy, learn.PredictionKey.CLASSES
             ),
-            ("again", "class_ids"): lambda predictions, labels: tf.reduce_mean(
-                tf.cast(tf.equal(predictions[:, 0], labels), tf.float32)
+            ("again", "classes"): lambda predictions, labels: tf.reduce_mean(
+                tf.cast(tf.equal(predictions, labels), tf.float32)
             ),
         },
     )
@@ -138,7 +138,8 @@ def test_classes_are_the_labels_own_texts(tmp_path) -> None:
         [4],
         [layers.real_valued_column("", dimension=2)],
         str(tmp_path / "m"),
-        label_keys=["no", "yes"],
+        n_classes=3,
+        label_keys=["no", "yes", b"never"],
         config=learn.RunConfig(tf_random_seed=1),  # of four units all may be dead
     )
     x = np.array([[0.0, 1.0], [1.0, 0.0]], np.float32)
@@ -358,7 +359,7 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_named(name, tmp_path) -> None:
     call, text = MISTAKES[name]
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises(KeyError if name == "key" else ValueError, match=text):
         call(own_estimator(tmp_path))
 
 
@@ -410,6 +411,8 @@ def test_variables_have_tensorflows_names(tmp_path) -> None:
         "global_step": (),
     }
     slots = ("Adagrad", "Ftrl", "Ftrl_1")
+    for part in ("dnn", "linear"):
+        assert shapes.pop(f"binary_logistic_head/{part}/learning_rate") == ()
     assert {n: s for n, s in shapes.items() if not n.endswith(slots)} == expected
     model = learn.LinearClassifier(
         learn.infer_real_valued_columns_from_input(X), str(tmp_path / "b")

@@ -15,16 +15,19 @@ from dataflow.contrib.learn import (
 )
 from dataflow.contrib.learn.canned import (
     DNNClassifier,
-    DNNLinearCombinedClassifier,
-    DNNLinearCombinedRegressor,
+    DNNEstimator,
     DNNRegressor,
     LinearClassifier,
+    LinearEstimator,
     LinearRegressor,
+)
+from dataflow.contrib.learn.canned_wide_deep import (
+    DNNLinearCombinedClassifier,
+    DNNLinearCombinedEstimator,
+    DNNLinearCombinedRegressor,
 )
 from dataflow.contrib.learn.estimator import (
     Estimator,
-    ModelFnOps,
-    RunConfig,
     SKCompat,
     infer_real_valued_columns_from_input,
     infer_real_valued_columns_from_input_fn,
@@ -48,13 +51,27 @@ from dataflow.contrib.learn.graph_io import (
     read_keyed_batch_examples,
     read_keyed_batch_features,
 )
+from dataflow.contrib.learn.heads import (
+    Head,
+    binary_svm_head,
+    loss_only_head,
+    multi_class_head,
+    multi_head,
+    multi_label_head,
+    no_op_train_fn,
+    poisson_regression_head,
+    regression_head,
+)
+from dataflow.contrib.learn.keys import ProblemType
 from dataflow.contrib.learn.kmeans import KMeansClustering
 from dataflow.contrib.learn.metric_spec import MetricSpec
+from dataflow.contrib.learn.model_fn import ModelFnOps
 from dataflow.contrib.learn.modes import ModeKeys
 from dataflow.contrib.learn.logging_monitors import LoggingTrainable, PrintTensor
 from dataflow.contrib.learn.monitors import StopAtStep
 from dataflow.contrib.learn.validation_monitor import ValidationMonitor
 from dataflow.contrib.learn.prediction_key import PredictionKey
+from dataflow.contrib.learn.run_config import RunConfig
 from dataflow.contrib.learn.step_monitors import (
     BaseMonitor,
     CaptureVariable,
@@ -73,16 +90,20 @@ __all__ = [
     "CaptureVariable",
     "CheckpointSaver",
     "DNNClassifier",
+    "DNNEstimator",
     "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedEstimator",
     "DNNLinearCombinedRegressor",
     "DNNRegressor",
     "Estimator",
     "Experiment",
     "ExportStrategy",
     "GraphDump",
+    "Head",
     "InputFnOps",
     "KMeansClustering",
     "LinearClassifier",
+    "LinearEstimator",
     "LinearRegressor",
     "LoggingTrainable",
     "MetricSpec",
@@ -92,6 +113,7 @@ __all__ = [
     "NanLossDuringTrainingError",
     "PredictionKey",
     "PrintTensor",
+    "ProblemType",
     "RunConfig",
     "SKCompat",
     "StepCounter",
@@ -100,6 +122,7 @@ __all__ = [
     "SummaryWriterCache",
     "TaskType",
     "ValidationMonitor",
+    "binary_svm_head",
     "build_parsing_serving_input_fn",
     "datasets",
     "extract_pandas_data",
@@ -109,15 +132,22 @@ __all__ = [
     "infer_real_valued_columns_from_input_fn",
     "io",
     "learn_runner",
+    "loss_only_head",
     "make_export_strategy",
     "models",
     "monitors",
+    "multi_class_head",
+    "multi_head",
+    "multi_label_head",
+    "no_op_train_fn",
+    "poisson_regression_head",
     "preprocessing",
     "read_batch_examples",
     "read_batch_features",
     "read_batch_record_features",
     "read_keyed_batch_examples",
     "read_keyed_batch_features",
+    "regression_head",
     "utils",
 ]
 

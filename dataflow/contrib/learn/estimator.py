@@ -6,16 +6,19 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dataflow.contrib.feature_columns import UNNAMED, real_valued_column
 from dataflow.contrib.learn.exports import as_receiver_fn
+from dataflow.contrib.learn.keys import MetricKey
 from dataflow.contrib.learn.metric_spec import metric_ops
+from dataflow.contrib.learn.model_fn import ModelFnOps
 from dataflow.contrib.learn.modes import ModeKeys
 from dataflow.contrib.learn.monitors import replace_monitors_with_hooks
-from dataflow.estimator import estimator as core, run_config
+from dataflow.contrib.learn.run_config import RunConfig
+from dataflow.estimator import estimator as core
 from dataflow.estimator.head_estimators import add_metrics
 from dataflow.estimator.inputs import numpy_input_fn
 from dataflow.estimator.model_fn import EstimatorSpec
@@ -25,70 +28,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.sources import placeholder
 from dataflow.ops.sparse_tensor import SparseTensor, sparse_placeholder
-from dataflow.runtime.config import ConfigProto, GPUOptions
 from dataflow.train.session_run_hook import SessionRunHook
-
-
-class ModelFnOps(NamedTuple):
-    """What a model function returns: predictions, loss, the training op, metrics by name."""
-
-    mode: str
-    predictions: Any = None
-    loss: Any = None
-    train_op: Any = None
-    eval_metric_ops: Any = None
-    output_alternatives: Any = None
-    training_chief_hooks: Any = None
-    training_hooks: Any = None
-    scaffold: Any = None
-
-
-class RunConfig(run_config.RunConfig):
-    """`tf.estimator.RunConfig` with the session's options among its arguments."""
-
-    def __init__(
-        self,
-        master: str | None = None,
-        num_cores: int = 0,
-        log_device_placement: bool = False,
-        gpu_memory_fraction: float = 1.0,
-        tf_random_seed: int | None = None,
-        save_summary_steps: int | None = 100,
-        save_checkpoints_secs: float | None = 600,
-        save_checkpoints_steps: int | None = None,
-        keep_checkpoint_max: int | None = 5,
-        keep_checkpoint_every_n_hours: float = 10000,
-        log_step_count_steps: int | None = 100,
-        protocol: str | None = None,
-        evaluation_master: str = "",
-        model_dir: str | None = None,
-        session_config: Any = None,
-    ) -> None:
-        given = save_checkpoints_steps is not None
-        super().__init__(
-            model_dir=model_dir,
-            tf_random_seed=tf_random_seed,
-            save_summary_steps=save_summary_steps,
-            save_checkpoints_steps=save_checkpoints_steps,
-            save_checkpoints_secs=None if given else save_checkpoints_secs,
-            session_config=session_config,
-            keep_checkpoint_max=keep_checkpoint_max,
-            keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours,
-            log_step_count_steps=log_step_count_steps,
-            protocol=protocol,
-        )
-        if master is not None:
-            self.master = master
-        self.evaluation_master = evaluation_master
-        if self.session_config is None and (
-            num_cores or log_device_placement or gpu_memory_fraction < 1
-        ):
-            self.session_config = ConfigProto(
-                log_device_placement=log_device_placement,
-                inter_op_parallelism_threads=num_cores,
-                intra_op_parallelism_threads=num_cores,
-                gpu_options=GPUOptions(per_process_gpu_memory_fraction=gpu_memory_fraction),
-            )
 
 
 class Estimator:
@@ -136,6 +76,7 @@ class Estimator:
             found = model_fn(features, labels, **{k: v for k, v in extra.items() if k in names})
             return found if isinstance(found, EstimatorSpec) else _spec(mode, found)
 
+        self.params = params
         self.core = core.Estimator(adapted, model_dir, config or RunConfig())
 
     # ---- reading --------------------------------------------------------------------------
@@ -210,11 +151,7 @@ class Estimator:
                     metrics, features, labels, predictions
                 ),
             )
-        return self._renamed(estimator.evaluate(chosen, steps, hooks, checkpoint_path, name))
-
-    def _renamed(self, metrics: dict[str, Any]) -> dict[str, Any]:
-        """What `evaluate` found, by the names that `tf.contrib.learn` has for it."""
-        return metrics
+        return estimator.evaluate(chosen, steps, hooks, checkpoint_path, name)
 
     def predict(
         self,
@@ -268,6 +205,13 @@ def _placeholder_like(tensor: Any) -> Callable[[], Any]:
     return functools.partial(make, tensor.dtype, tensor.shape)
 
 
+class _Spec(EstimatorSpec):
+    """A spec whose "loss" among the metrics is what is reported: heads weigh it by the weights' sum."""
+
+    __slots__ = ()
+    reports_loss = True
+
+
 def _spec(mode: str, found: Any) -> EstimatorSpec:
     if isinstance(found, ModelFnOps):
         ops = found
@@ -279,17 +223,14 @@ def _spec(mode: str, found: Any) -> EstimatorSpec:
             f"(predictions, loss, train_op); got {found!r}."
         )
     if mode == ModeKeys.INFER:
-        return EstimatorSpec(mode, ops.predictions)
-    return EstimatorSpec(
-        mode,
-        ops.predictions,
-        ops.loss,
-        ops.train_op,
-        ops.eval_metric_ops,
-        training_chief_hooks=ops.training_chief_hooks,
-        training_hooks=ops.training_hooks,
-        scaffold=ops.scaffold,
-    )
+        ops = ops._replace(loss=None, train_op=None, eval_metric_ops=None)
+        several = len(ops.output_alternatives or ()) > 1
+        return ops.estimator_spec(next(iter(ops.output_alternatives)) if several else None)
+    spec = ops.estimator_spec()
+    reported = (ops.eval_metric_ops or {}).get(MetricKey.LOSS)
+    if reported is None:
+        return spec
+    return _Spec(*spec._replace(eval_metric_ops={**spec.eval_metric_ops, MetricKey.LOSS: reported}))
 
 
 def _input_fn(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.contrib import factorization
-from dataflow.contrib.learn.estimator import Estimator, RunConfig
+from dataflow.contrib.learn.estimator import Estimator
+from dataflow.contrib.learn.run_config import RunConfig
 
 
 class KMeansClustering(Estimator):
@@ -47,7 +48,9 @@ class KMeansClustering(Estimator):
         )  # fmt: skip
         self.core = self._kmeans
 
-    def _renamed(self, metrics: dict[str, Any]) -> dict[str, Any]:
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """`Estimator.evaluate`, with the sum of the distances as "scores"."""
+        metrics = super().evaluate(*args, **kwargs)
         metrics[self.SCORES] = metrics.pop(self._kmeans.SCORE)
         return metrics
 

@@ -52,7 +52,7 @@ def _picked(values: Any, key: Any, what: str) -> Any:
             raise ValueError(f"MetricSpec without {what} needs one tensor, got {sorted(values)}")
         return next(iter(values.values()))
     if key not in values:
-        raise ValueError(f"MetricSpec: {what} {key!r} is not among {sorted(values)}")
+        raise KeyError(f"MetricSpec: {what} {key!r} is not among {sorted(values)}")
     return values[key]
 
 

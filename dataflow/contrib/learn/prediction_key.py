@@ -10,5 +10,6 @@ class PredictionKey:
     PROBABILITIES = "probabilities"
     LOGITS = "logits"
     LOGISTIC = "logistic"
-    SCORES = "predictions"
+    SCORES = "scores"
+    TOP_K = "top_k"
     GENERIC = "output"

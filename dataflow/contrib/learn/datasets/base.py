@@ -52,6 +52,31 @@ def load_csv_without_header(
         return _read(filename, csv.reader(file), 1, target_dtype, features_dtype, target_column)
 
 
+def load_iris(data_path: str | None = None) -> Dataset:
+    """All 150 flowers: ``data`` float32 [150, 4], ``target`` int64 [150]; those of a file with a header, where given."""
+    if data_path is not None:
+        return load_csv_with_header(data_path, np.int64, np.float32)
+    from dataflow_datasets import iris
+
+    (train_x, train_y), (test_x, test_y) = iris.load_data()
+    rows = [np.stack([part[c] for c in train_x], 1) for part in (train_x, test_x)]
+    target = np.concatenate([np.asarray(train_y), np.asarray(test_y)])
+    return Dataset(np.concatenate(rows).astype(np.float32), target.astype(np.int64))
+
+
+def load_boston(data_path: str | None = None) -> Dataset:
+    """Prices of 506 houses around Boston: ``data`` float64 [506, 13], ``target`` float64 [506].
+
+    They come as `tf.keras.datasets.boston_housing` finds them, or from a file with a header.
+    """
+    if data_path is not None:
+        return load_csv_with_header(data_path, float, float)
+    from dataflow.keras.datasets.boston_housing import stored_arrays
+
+    found = stored_arrays()
+    return Dataset(found["x"], found["y"])
+
+
 def _read(
     filename: Any,
     lines: Any,
