@@ -52,6 +52,10 @@ class Queue:
 
     def make_store(self) -> None:
         self.items: Any = collections.deque()
+        # The store's own functions, where they do the same: a call less for each token of a cluster's step.
+        self.pop = self.items.popleft  # type: ignore[method-assign]
+        self.push_all = self.items.extend  # type: ignore
+        self.available = self.items.__len__  # type: ignore[method-assign]
 
     def push(self, element: Any) -> None:
         self.items.append(element)

@@ -56,9 +56,6 @@ def assign(xp: Module, ref: Any, value: Any, validate_shape: bool, own: bool = F
             ref.array = xp.array(value) if isinstance(value, np.generic) else value.copy()
 
 
-_INT64 = np.dtype(np.int64)
-
-
 def _checked(ref: Any, value: Any) -> Any:
     """The variable's array, for a change in place by a value of its shape."""
     array = ref.array
@@ -75,11 +72,17 @@ def _checked(ref: Any, value: Any) -> Any:
 @kernel("AssignAdd", "AssignAddVariableOp")
 def assign_add_kernel(xp: Module, ref: Any, value: Array) -> None:
     with ref.lock:
+        if (
+            isinstance(value, np.int64)
+            and xp is np
+            and ref.array is not None
+            and not ref.array.shape
+        ):
+            # A global step: a new number costs less than to make sure that nobody holds the old one.
+            ref.array = np.array(ref.array[()] + value)
+            return
         array = _checked(ref, value)
-        if xp is np and isinstance(value, np.int64) and array.dtype is _INT64:
-            array[()] += value  # a global step: numbers are added in a quarter of an array's time
-        else:
-            xp.add(array, value, out=array)
+        xp.add(array, value, out=array)
 
 
 @kernel("AssignSub", "AssignSubVariableOp")

@@ -119,10 +119,16 @@ def _by_ufunc(ufunc: Callable[..., Any], tensor: Tensor) -> Callable[..., Any]:
     dtype, shape = _kind(tensor)
 
     def call(allocator: OutputAllocator | None, *inputs: Any) -> Any:
-        shapes = [np.shape(x) for x in inputs]
-        if allocator is None or not all(s == shape[len(shape) - len(s) :] for s in shapes):
+        if allocator is None:
             return ufunc(*inputs)
-        if shape not in shapes:
+        has_shape = False
+        for x in inputs:
+            given = x.shape if isinstance(x, np.ndarray | np.generic) else np.shape(x)
+            if given == shape:
+                has_shape = True
+            elif given != shape[len(shape) - len(given) :]:
+                return ufunc(*inputs)
+        if not has_shape:
             return ufunc(*inputs)
         return ufunc(*inputs, out=allocator.allocate(dtype, shape))
 

@@ -125,7 +125,9 @@ class HookedSession(WrappedSession):
         options: Any = None,
         run_metadata: Any = None,
     ) -> Any:
-        if self.should_stop():
+        if (self._should_stop or self._wrapped_is_stoppable or self._sess is None) and (
+            self.should_stop()
+        ):
             raise RuntimeError("Run called even after should_stop requested.")
         if not self._hooks_hear and options is None and run_metadata is None:
             return self._sess.run(fetches, feed_dict)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.feeds import make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
+
+if TYPE_CHECKING:
+    from dataflow.cluster.execution.fast_path import FastStep
 
 
 class Combination:
@@ -22,6 +25,8 @@ class Combination:
         self.feed_names = [t.name for t in feeds]
         self.converters = [make_feed_converter(t) for t in feeds]
         self.prepared: Any = None
+        #: The fast path of its step, if its master is of this process and it has one.
+        self.fast: FastStep | None = None
         self.needed: frozenset[str] = frozenset()
         self.generation = -1
 

@@ -133,11 +133,11 @@ class FastStep:
         exec(f"def collect(fetched, slots, values):\n    return [{', '.join(parts)}]", scope)
         return scope["collect"]  # type: ignore[no-any-return]
 
-    def run(self, values: Sequence[Any], seconds: float | None, count: int) -> list[Any] | None:
-        """Run the step on the fed values, as run ``count`` of this process; return the fetched values.
+    def run(self, values: Sequence[Any], seconds: float | None) -> list[Any] | None:
+        """Run the step on the fed values; return the fetched values.
 
-        ``None``: the fast path does not apply now, and nothing was sent. Raises as
-        `MasterSession.run`.
+        ``None``: the fast path does not apply now, and nothing was sent; `MasterSession.run` has to do it.
+        Raises as that.
         """
         master, local = self._master, self._local
         load = local.session.load
@@ -147,6 +147,7 @@ class FastStep:
         connection = pool.take_warm(self._address)
         if connection is None:
             return None
+        count = prefetch.note_run()
         master.in_use.add(connection)
         machine, step = master.machine, next(master.step_numbers)
         try:
@@ -159,6 +160,7 @@ class FastStep:
             if not may_run:  # its task is dead; the general step will report that
                 pool.give_unused(connection)
                 return None
+            master.num_steps += 1
             with Computing():
                 outcome = self._run(
                     connection, step, reads, values, seconds, count, load.num_updates

@@ -34,7 +34,7 @@ class LocalMaster:
         prepared = self.master.prepare(
             fetches.tensors, fetches.operations, combination.feeds, deadline, combination.traced
         )
-        combination.prepared = prepared
+        combination.prepared, combination.fast = prepared, prepared.fast
         combination.needed = prepared.needed
 
     def run(

@@ -234,7 +234,7 @@ class MasterSession:
         keep_values: bool = True,
         until: Callable[[], bool] | None = None,
     ) -> list[Any]:
-        """Run a step on the fed values; return the fetched values.
+        """Run a step on the fed values, by the general path; return the fetched values.
 
         With ``until`` a step that runs entirely on another task and fetches nothing is repeated until
         ``until()`` is true; the time-out holds for each repetition.
@@ -247,10 +247,6 @@ class MasterSession:
         self.num_steps += 1
         count = prefetch.note_run()
         seconds = timeout_seconds or self.timeout_seconds
-        if prepared.fast is not None and watch is None and tracers is None:
-            results = prepared.fast.run(values, seconds, count)
-            if results is not None:
-                return results
         run = MasterStep(self, prepared, next(self.step_numbers), watch, count)
         if tracers is not None:
             run.trace(tracers, keep_values)

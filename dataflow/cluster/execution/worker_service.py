@@ -109,11 +109,21 @@ class WorkerService:
 
     def handle(self, connection: Connection, message: Message) -> None:
         """Handle one message, on the connection's thread."""
-        kind = message.kind
-        if not message.id & self.load.traffic.mask and message.tensors:
+        kind, _, step, tensors, _, flags = message
+        load = self.load
+        if not step & load.traffic.mask and tensors:
             self._note_received(connection, message)
         if kind == _DATA:
-            if message.flags & ADOPT:
+            if flags & ADOPT:
+                ahead: PrefetchedStep | None = connection.ahead
+                if flags & ALL and ahead is not None and not load.delay_seconds:
+                    registered, slots, read_at, transport = ahead
+                    if registered.schedule is not None:
+                        # The usual step of a loop, all of which is known.
+                        connection.ahead = None
+                        self.num_steps += 1
+                        transport.run_all(step, slots, read_at, tensors)
+                        return
                 self._adopt(connection, message)
             else:
                 self._data(connection, message)
@@ -183,7 +193,8 @@ class WorkerService:
         kind, flags, registered = message.kind, message.flags, None
         if kind == _DATA:
             if flags & ADOPT:
-                registered = connection.ahead.registered if connection.ahead is not None else None
+                ahead = connection.ahead
+                registered = ahead.registered if ahead is not None else None
             else:
                 run, home = self.runs.get(message.id, (None, None))
                 if home is connection and type(run) is PartitionRun:
@@ -268,9 +279,6 @@ class WorkerService:
         registered, slots, read_at, transport = prefetched
         self.num_steps += 1
         step = message.id
-        if message.flags & ALL and registered.schedule is not None and not self.load.delay_seconds:
-            transport.run_all(step, slots, read_at, message.tensors)
-            return
         partition, transport.step = registered.partition, step
         run = PartitionRun(partition, step, transport)
         run.go_on(registered.reads, slots, read_at)

@@ -168,7 +168,25 @@ class Connection:
             form = self._sent.get((kind, tag, flags)) if head is None else None
             buffers: list[Any] | None = None
             if form is not None:
-                if form.whole is not None and (data := form.whole(id, tensors)) is not None:
+                whole = form.whole
+                if whole is not None and (data := whole(id, tensors)) is not None:
+                    size = form.size
+                    if form.largest == self.largest_sent and not (
+                        hold or self._held or self.line is not None or self._outgoing.has_news
+                    ):
+                        # The usual frame, which goes in one call, without waiting for room.
+                        self.bytes_sent += size
+                        self.shared_bytes_sent += form.shared_bytes
+                        try:
+                            try:
+                                sent = self.sock.send(data, socket.MSG_DONTWAIT)
+                            except BlockingIOError:
+                                sent = 0
+                            if sent != size:
+                                self._send_buffers([data[sent:]], size - sent, while_full)
+                        except BaseException as error:
+                            raise self._broken(error) from None
+                        return
                     buffers = [data]
                 else:
                     buffers = form.buffers(id, tensors)
@@ -231,12 +249,13 @@ class Connection:
                     sent = 0
                 buffers, size = [data[sent:]], size - sent
             self._send_buffers(buffers, size, while_full)
-        except OSError as error:
-            self.close()
-            raise lost_error(self.peer, self.address, error) from None
-        except BaseException:
-            self.close()  # interrupted inside a frame: the rest of it will never be sent
-            raise
+        except BaseException as error:
+            raise self._broken(error) from None
+
+    def _broken(self, error: BaseException) -> BaseException:
+        """Close the connection, inside of a frame maybe, of which the rest will never be sent; what to raise."""
+        self.close()
+        return lost_error(self.peer, self.address, error) if isinstance(error, OSError) else error
 
     def _encode(
         self,
@@ -373,7 +392,7 @@ class Connection:
     # Receiving
 
     def set_patience(self, seconds: float | None) -> None:
-        """Let `wait` give up after this many seconds without data; ``None``: never."""
+        """Let `receive_in_time` give up after this many seconds without data; ``None``: never."""
         whole = int(seconds or 0)
         micros = int(((seconds or 0) - whole) * 1e6)
         if seconds is not None:
@@ -383,33 +402,23 @@ class Connection:
         )
         self.patience_seconds = seconds
 
-    def wait(self) -> bool:
-        """Wait until the next frame begins; ``False`` when patience ends (`set_patience`).
-
-        Raises UnavailableError as `receive`.
-        """
-        if self._end > self._start:
-            return True
-        self._start = self._end = 0
-        try:
-            if self._poll is not None and not self.closed:
-                seconds = self.patience_seconds
-                if not self._poll(None if seconds is None else max(1, 1000 * seconds)):
-                    return False
-            self._end = self.sock.recv_into(self._buffer)
-            if not self._end:
-                raise ConnectionResetError("end of file")
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            self.close()
-            raise lost_error(self.peer, self.address, error) from None
-        return True
-
     def receive_in_time(self) -> Message | None:
-        """As `wait`, and then `receive`; ``None`` when patience ends."""
-        if not self.wait():
-            return None
+        """As `receive`; ``None`` where no frame begins before patience ends (`set_patience`)."""
+        if self._end == self._start:
+            self._start = self._end = 0
+            try:
+                if self._poll is not None and not self.closed:
+                    seconds = self.patience_seconds
+                    if not self._poll(None if seconds is None else max(1, 1000 * seconds)):
+                        return None
+                self._end = self.sock.recv_into(self._buffer)
+                if not self._end:
+                    raise ConnectionResetError("end of file")
+            except BlockingIOError:
+                return None
+            except OSError as error:
+                self.close()
+                raise lost_error(self.peer, self.address, error) from None
         return self._receive_like_before() or self.receive()
 
     def has_frame(self) -> bool:

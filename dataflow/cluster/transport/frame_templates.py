@@ -92,8 +92,8 @@ class SentTemplate:
         there is no room for one in shared memory."""
         types = self.types
         self._uses += 1
-        if self._uses == _USES_BEFORE_WHOLE and not self.shared and self.size <= WHOLE_BYTES:
-            self.whole = _joiner(types, self.before, self.after)
+        if self._uses == _USES_BEFORE_WHOLE and self.size <= WHOLE_BYTES:
+            self.whole = _joiner(self)
         if len(tensors) != len(types):
             return None
         for tensor, (kind, dtype, shape) in zip(tensors, types, strict=True):
@@ -122,13 +122,12 @@ class SentTemplate:
         return [begins, *[tensors[i] for i in self.inline]]
 
 
-def _joiner(
-    types: Sequence[tuple[type, np.dtype, tuple[int, ...]]], before: bytes, after: bytes
-) -> Callable[[int, Sequence[Any]], bytes | None]:
+def _joiner(form: SentTemplate) -> Callable[[int, Sequence[Any]], bytes | None]:
     """`SentTemplate.whole`, with its checks written out: a loop over them took as long as the system's send."""
-    scope: dict[str, Any] = {"join": b"".join, "pack": _ID.pack, "before": before, "after": after}
-    names, checks = [], [f"len(tensors) == {len(types)}"]
-    for number, (kind, dtype, shape) in enumerate(types):
+    scope: dict[str, Any] = {"join": b"".join, "pack": _ID.pack, "put": put}
+    scope |= {"before": form.before, "after": form.after}
+    names, checks = [], [f"len(tensors) == {len(form.types)}"]
+    for number, (kind, dtype, shape) in enumerate(form.types):
         name = f"t{number}"
         names.append(name)
         scope |= {f"kind{number}": kind, f"dtype{number}": dtype, f"shape{number}": shape}
@@ -139,9 +138,25 @@ def _joiner(
                 checks.append(f"{name}.flags.c_contiguous")
         elif dtype.kind not in "biufc":
             checks += [f"{name}.dtype is dtype{number}", f"{name}.shape == shape{number}"]
-    parts = ", ".join(["before", "pack(id)", "after", *names])
-    lines = ["def whole(id, tensors):", f"    if {' and '.join(checks)}:"]
-    lines.append(f"        return join(({parts}))")
+    lines = [
+        "def whole(id, tensors):",
+        f"    if not ({' and '.join(checks)}):",
+        "        return None",
+    ]
+    parts = ["before", "pack(id)", "after"]
+    if form.shared:
+        scope |= {f"meta{number}": meta for number, meta in enumerate(form.meta)}
+        parts += [f"meta{number}" for number in range(len(form.meta))]
+    taken: list[str] = []
+    for number, places in form.shared:
+        scope[f"places{number}"] = places
+        lines += [f"    p{number} = put(places{number}, t{number})", f"    if p{number} is None:"]
+        lines += [f"        {place}.give_back()" for place in taken]
+        lines.append("        return None")
+        taken.append(f"p{number}")
+        parts[3 + number] = f"p{number}.descriptor"
+    parts += [names[number] for number in form.inline]
+    lines.append(f"    return join(({', '.join(parts)}))")
     exec("\n".join(lines), scope)
     return scope["whole"]  # type: ignore[no-any-return]
 

@@ -121,7 +121,7 @@ def test_a_step_notes_what_it_sends_while_somebody_watches(cluster, straight):
 def test_the_state_machine_sees_each_step(cluster, straight, monkeypatch):
     x, loss, new, _ = asynchronous()
     seen = []
-    wait = Connection.wait
+    wait = Connection.receive_in_time
 
     def watched(connection):
         (master,) = cluster["worker:0"]._sessions
@@ -133,7 +133,7 @@ def test_the_state_machine_sees_each_step(cluster, straight, monkeypatch):
         for _ in range(5):
             session.run([loss, new], {x: 1.0})
         (master,) = cluster["worker:0"]._sessions
-        monkeypatch.setattr(Connection, "wait", watched)
+        monkeypatch.setattr(Connection, "receive_in_time", watched)
         session.run([loss, new], {x: 1.0})
         assert straight[-1] is not None
         assert seen == [[{"/job:ps/task:0", "/job:worker/task:0"}]]
@@ -142,7 +142,7 @@ def test_the_state_machine_sees_each_step(cluster, straight, monkeypatch):
 
 def test_a_death_that_another_thread_has_seen_fails_it(cluster, straight, monkeypatch):
     x, loss, new, _ = asynchronous()
-    wait = Connection.wait
+    wait = Connection.receive_in_time
 
     def died(connection):
         (master,) = cluster["worker:0"]._sessions
@@ -155,7 +155,7 @@ def test_a_death_that_another_thread_has_seen_fails_it(cluster, straight, monkey
             session.run([loss, new], {x: 1.0})
         (master,) = cluster["worker:0"]._sessions
         with monkeypatch.context() as patched:
-            patched.setattr(Connection, "wait", died)
+            patched.setattr(Connection, "receive_in_time", died)
             with pytest.raises(tf.errors.UnavailableError, match="another thread has seen it die"):
                 session.run([loss, new], {x: 1.0})
         assert not master.machine.waiting and not master._verdicts

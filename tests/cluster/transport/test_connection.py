@@ -458,7 +458,7 @@ def sleeps_of(thread):
 
 @pytest.mark.threads
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of threads on Linux")
-@pytest.mark.parametrize("waits", [Connection.wait, Connection.receive])
+@pytest.mark.parametrize("waits", [Connection.receive_in_time, Connection.receive])
 def test_who_waits_for_an_answer_sleeps_on_when_the_question_is_read(local_ends, waits, eventually):
     """A thread in `recv` on a local socket is woken by the room that the peer makes there."""
     connection, there = local_ends
@@ -479,10 +479,10 @@ def test_who_waits_for_an_answer_sleeps_on_when_the_question_is_read(local_ends,
 def test_patience_ends_on_a_local_socket_and_a_closed_one_is_lost(local_ends):
     connection, there = local_ends
     connection.set_patience(0.01)
-    assert not connection.wait()
-    there.sendall(b"x")
-    assert connection.wait()
-    connection._start = connection._end
+    assert connection.receive_in_time() is None
+    there.sendall(b"".join(messages.encode(Kind.PONG, 0, 1)))
+    message = connection.receive_in_time()
+    assert message is not None and message.kind == Kind.PONG
     connection.close()
     with pytest.raises(UnavailableError):
-        connection.wait()
+        connection.receive_in_time()

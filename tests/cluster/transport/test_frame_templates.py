@@ -6,6 +6,7 @@ import pytest
 from dataflow.cluster.transport import messages
 from dataflow.cluster.transport.frame_templates import WHOLE_BYTES, sent_template
 from dataflow.cluster.transport.messages import Kind
+from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES, OutgoingSegments
 
 
 def encoded(id, tensors):
@@ -74,3 +75,59 @@ def test_large_frames_stay_in_pieces():
     form = used_often(tensors)
     form.buffers(1, tensors)
     assert form.whole is None
+
+
+LARGE = [np.arange(10_000, dtype=np.float32), np.full((100, 100), 2.5, np.float32)]
+
+
+@pytest.fixture
+def outgoing():
+    segments = OutgoingSegments(1 << 20)
+    yield segments
+    segments.close()
+
+
+def frame_in_shared_memory(outgoing, tensors):
+    """A frame, the arrays of which lie in shared memory from some size on, and the places that they took."""
+    taken = []
+
+    def share(array):
+        if array.nbytes < SHARE_FROM_BYTES:
+            return None
+        taken.append(outgoing.put(array))
+        return taken[-1].descriptor
+
+    return messages.encode(Kind.DATA, 3, 0, tensors, None, 1, share), taken
+
+
+def test_a_frame_with_arrays_in_shared_memory_is_made_in_one_piece_too(outgoing):
+    tensors = [LARGE[0], np.int64(7), LARGE[1], ARRAY]
+    buffers, taken = frame_in_shared_memory(outgoing, tensors)
+    size = sum(len(bytes(memoryview(part))) for part in buffers)
+    form = sent_template(buffers, tensors, size, LARGE[0].nbytes, outgoing)
+    for id in range(16):
+        for place in taken:
+            place.give_back()  # as the peer does that has read it
+        parts = form.buffers(id, tensors)
+    pieces = b"".join(memoryview(part).cast("B") for part in parts)
+    for place in taken:
+        place.give_back()
+        place.array[...] = 0
+    assert form.whole(15, tensors) == pieces and len(pieces) == size
+    for place, array in zip(taken, LARGE, strict=True):
+        np.testing.assert_array_equal(place.array.ravel(), array.ravel())
+
+
+def test_without_room_for_all_arrays_none_takes_room(outgoing):
+    tensors = LARGE[:1] * 2
+    buffers, taken = frame_in_shared_memory(outgoing, tensors)
+    form = sent_template(buffers, tensors, len(buffers[0]), LARGE[0].nbytes, outgoing)
+    for id in range(16):
+        for place in taken:
+            place.give_back()
+        assert form.buffers(id, tensors) is not None
+    taken[0].give_back()  # the peer still reads the other
+    assert form.whole(1, tensors) is None
+    assert form.buffers(1, tensors) is None
+    taken[1].give_back()
+    assert form.whole(1, tensors) is not None
