@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import parallel
-from dataflow.kernels.jit import gemm, product_calls, thread_pool
+from dataflow.kernels.jit import gemm, product_calls, thread_pool, thread_pool_codegen
 from dataflow.kernels.jit.call_list import At, CallWriter
 from dataflow.kernels.jit.call_list_code import is_available
 from dataflow.kernels.jit.call_writers import Node, products, write
@@ -270,7 +270,7 @@ def test_a_list_of_a_thread_that_finds_the_team_at_work_computes_by_itself(
     w = CallWriter([a, b, out])
     w.share([(f, [At(*x) if type(x) is tuple else x for x in fields]) for f, fields in calls])
     written, wanted = w.list(), matrix_product(a, b)
-    busy = ctypes.c_int64.from_address(team.memory + thread_pool._BUSY)
+    busy = ctypes.c_int64.from_address(team.memory + thread_pool_codegen.BUSY)
     for value in (1, 0):
         busy.value, out[...] = value, 77
         assert written.run(a, b, out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import itertools
 import os
@@ -17,12 +18,12 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import parallel
-from dataflow.kernels.jit import gemm, thread_pool
+from dataflow.kernels.jit import gemm, thread_pool, thread_pool_codegen
 from dataflow.kernels.jit.compiler import address_of, compile_source
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 
-HAS_TEAMS = sys.platform == "linux" and platform.machine() in thread_pool._MACHINES
+HAS_TEAMS = sys.platform == "linux" and platform.machine() in thread_pool_codegen.MACHINES
 NUMBER_OF_THREAD = """
 declare i64 @syscall(i64, ...)
 define void @add(ptr %table) {
@@ -68,7 +69,7 @@ def three_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_pool, "num_workers", lambda: 3)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 100, 5000, thread_pool.MOST_CALLS + 5])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 100, 5000, thread_pool_codegen.MOST_CALLS + 5])
 def test_each_call_is_made_once(count: int) -> None:
     sums, who = _run(count)
     assert sums.tolist() == _expected(count)
@@ -82,6 +83,50 @@ def test_members_take_part() -> None:
     while len(set(_run(2000)[1].tolist())) == 1:
         assert time.monotonic() < end, "no member of the team made any of the calls"
         time.sleep(0.01)  # both processors may be busy elsewhere
+        _field(thread_pool_codegen.ALONE_UNTIL).value = 0
+
+
+def _field(offset: int) -> ctypes.c_int64:
+    """A field in the memory of this process's team."""
+    team, _ = thread_pool.team_for(2)
+    assert team is not None
+    return ctypes.c_int64.from_address(team.memory + offset)
+
+
+@pytest.mark.skipif(not HAS_TEAMS, reason="teams need Linux")
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("switches", [-(10**6), 10**12], ids=["busy", "idle"])
+def test_callers_work_alone_on_a_busy_machine(switches: int) -> None:
+    """``switches``: how often the system had taken away a processor when the window began."""
+    until = _field(thread_pool_codegen.ALONE_UNTIL)
+    for offset, value in (("SINCE", 0), ("USED", 0), ("SWITCHES", switches), ("ALONE_UNTIL", 0)):
+        _field(getattr(thread_pool_codegen, offset)).value = value
+    before = time.monotonic_ns()
+    _run(9)
+    # What was judged is the window that ended with this list.
+    assert _field(thread_pool_codegen.SINCE).value >= before
+    assert 0 <= _field(thread_pool_codegen.SWITCHES).value < 10**9
+    if switches > 0:
+        assert until.value == 0
+        return
+    assert until.value > before
+    until.value = time.monotonic_ns() + 10**12
+    try:
+        for _ in range(20):
+            sums, who = _run(2000)
+            assert sums.tolist() == _expected(2000)
+            assert set(who.tolist()) == {threading.get_native_id()}
+    finally:
+        until.value = 0
+
+
+@pytest.mark.skipif(not HAS_TEAMS, reason="teams need Linux")
+def test_a_team_stops_while_callers_work_alone() -> None:
+    made = thread_pool.Team(2)
+    until = ctypes.c_int64.from_address(made.memory + thread_pool_codegen.ALONE_UNTIL)
+    until.value = 2**62
+    made.stop()
+    assert not any(thread.is_alive() for thread in made._threads)
 
 
 @pytest.mark.usefixtures("three_threads")
