@@ -304,11 +304,15 @@ def _machine() -> Any:
     )
 
 
+#: What compiles one text after the other: made anew for each, it takes as long as half of a short loop.
+_compiling_machine = functools.cache(_machine)
+
+
 def _compiled(text: str) -> bytes:
-    """The object file of an assembly."""
+    """The object file of an assembly. One thread at a time."""
     import llvmlite.binding as llvm
 
-    machine = _machine()
+    machine = _compiling_machine()
     module = llvm.parse_assembly(text)
     module.verify()
     return bytes(machine.emit_object(module))

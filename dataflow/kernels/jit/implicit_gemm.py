@@ -45,6 +45,7 @@ _FIELDS = (
     *TILE_FIELDS,
 )
 _STEP_BYTES = 8 * len(_FIELDS)
+_PLACE_OF = {name: place for place, name in enumerate(_FIELDS)}
 #: A call's table: the list, its length, and the arrays.
 _pack_call = struct.Struct("q" * (2 + 5)).pack
 
@@ -129,7 +130,10 @@ class Steps:
         self._code = code
         self._rows: list[list[int]] = []
         self._ends = [0]
-        self._segments: dict[tuple[Any, ...], Any] = {}
+        #: Arrays of numbers that steps refer to, and their addresses.
+        self._segments: dict[tuple[Any, ...], tuple[Array, int]] = {}
+        #: By the identity of segments: these, their address, and the sum of their distances in the right array.
+        self._read_after: dict[int, tuple[tuple[Any, ...], int, int]] = {}
         self._table: Any = None
 
     def end_piece(self) -> None:
@@ -138,7 +142,10 @@ class Steps:
             self._ends.append(len(self._rows))
 
     def _add(self, **fields: int) -> None:
-        self._rows.append([fields.get(name, 0) for name in _FIELDS])
+        row = [0] * len(_FIELDS)
+        for name, value in fields.items():
+            row[_PLACE_OF[name]] = value
+        self._rows.append(row)
 
     def pad(
         self, lines: int, at: int, line_bytes: int, to: int, wide_bytes: int, before: int
@@ -185,22 +192,18 @@ class Steps:
         ``axes`` are at most two, the outermost first; the tiles of the rows form a third one. The sums
         end as ``ends`` says; ``bias`` is the offset of the biases in the right array.
         """
-        found = self._kept(segments)
-        read = len(segments) * count * right_step + sum(after for _, after in segments)
+        address, distances = self._kept_segments(segments)
+        read = len(segments) * count * right_step + distances
+        outer = [1, 0, 0] * (2 - len(axes)) + [x for axis in axes for x in axis]
+        tail = [row, step, right_step, out_row, panel.mask, int(adds), count, address]
+        tail += [len(segments), ends, bias - right[1] - read]
         for strip in strips_of(rows, self._code.isa.most_rows[panel.vectors - 1]):
-            following = Axis(strip.tiles, strip.rows * row, strip.rows * out_row)
-            lengths: dict[str, int] = {}
-            for i, axis in enumerate([*[Axis(1, 0, 0)] * (2 - len(axes)), *axes, following]):
-                lengths |= {f"length{i}": axis.length, f"left_by{i}": axis.left}
-                lengths[f"out_by{i}"] = axis.out
-            self._add(
-                kind=_TILES, from_array=left[0], **{"from": left[1] + strip.first * row},
-                right_array=right[0], right=right[1], to_array=to, to=out + strip.first * out_row,
-                tile=self._code.tiles[strip.rows, panel.vectors], **lengths,
-                row=row, step=step, right_step=right_step, out_row=out_row, mask=panel.mask,
-                adds=int(adds), count=count, segments=address_of(found), num_segments=len(segments),
-                ends=ends, bias_at=bias - right[1] - read,
-            )  # fmt: skip
+            tile = self._code.tiles[strip.rows, panel.vectors]
+            following = (strip.tiles, strip.rows * row, strip.rows * out_row)
+            start, to_start = left[1] + strip.first * row, out + strip.first * out_row
+            self._rows.append(  # in the order of `_FIELDS`: a network has thousands
+                [_TILES, left[0], start, *right, to, to_start, tile, *outer, *following, *tail]
+            )
 
     def sum_taps(
         self, start: int, out: int, axes: Sequence[Axis], outputs: int, distances: tuple[int, ...]
@@ -213,15 +216,27 @@ class Steps:
             lengths[f"out_by{i}"] = axis.out
         self._add(
             kind=_SUM_TAPS, from_array=PADDED, **{"from": start}, to_array=OUT, to=out, **lengths,
-            count=outputs, segments=address_of(self._kept(distances)), num_segments=len(distances),
+            count=outputs, segments=self._kept(distances), num_segments=len(distances),
         )  # fmt: skip
 
-    def _kept(self, numbers: tuple[Any, ...]) -> Any:
-        """Numbers that steps refer to by their address."""
+    def _kept(self, numbers: tuple[Any, ...]) -> int:
+        """The address of numbers that steps refer to."""
         found = self._segments.get(numbers)
         if found is None:
-            found = self._segments[numbers] = np.array(numbers, np.int64)
-        return found
+            array = np.array(numbers, np.int64)
+            found = self._segments[numbers] = array, address_of(array)
+        return found[1]
+
+    def _kept_segments(self, segments: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+        """The address of segments, and the sum of their distances in the right array.
+
+        Many steps have the same tuple, which may be long.
+        """
+        found = self._read_after.get(id(segments))
+        if found is None:
+            distances = sum(after for _, after in segments)
+            found = self._read_after[id(segments)] = segments, self._kept(segments), distances
+        return found[1:]
 
     def run(self, arrays: Sequence[int]) -> None:
         """Runs all steps; ``arrays`` are the addresses of those from `IMAGE` to `OUT`."""
@@ -244,16 +259,14 @@ class Steps:
             self._code.walk,
             address_of(self._table),
             len(self._rows),
-            [
-                self._table,
-                *self._segments.values(),
-            ],
+            [self._table, *(array for array, _ in self._segments.values())],
         )
 
     def _end(self) -> None:
         if self._table is None:
             self.end_piece()
             self._table = np.array(self._rows, np.int64)
+            self._read_after.clear()  # keeps tuples alive for their identity
 
 
 # ---- the text ---------------------------------------------------------------------------------

@@ -47,12 +47,17 @@ def source(isa: Isa) -> str:
     return module(where, *all_tiles(isa), *packs)
 
 
+#: Machine code refers to them as long as the process lives.
+_tables: list[np.ndarray] = []
+
+
 @functools.cache
 def table(isa: Isa) -> np.ndarray:
     """The addresses by place; 0 where there is no function. Compiles now, as `compile_source`."""
     found = np.zeros(_WIDEST * TALLER, np.int64)
     (where,) = compile_source(source(isa), "where")
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(where)(address_of(found))
+    _tables.append(found)
     return found
 
 
