@@ -148,8 +148,9 @@ def streaming_concat(values: TensorLike, axis: int = 0, max_size: int | None = N
     dims = values.dims
     if dims is None:
         raise ValueError("`values` must have known rank")
-    if not 0 <= axis < len(dims):
-        raise ValueError(f"axis = {axis} not in [0, {len(dims)})")
+    if not -len(dims) <= axis < len(dims):
+        raise ValueError(f"axis = {axis} not in [{-len(dims)}, {len(dims)})")
+    axis %= len(dims)
     rest = [1 if at == axis else size for at, size in enumerate(dims)]
     if None in rest:
         raise ValueError("all dimensions of `values` other than `axis` must have known size")

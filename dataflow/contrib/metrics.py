@@ -132,7 +132,15 @@ streaming_true_negatives_at_thresholds = _predictions_first(thresholds.true_nega
 streaming_true_positives_at_thresholds = _predictions_first(thresholds.true_positives_at_thresholds)
 streaming_sparse_average_precision_at_k = _predictions_first(ranking.average_precision_at_k)
 streaming_sparse_precision_at_k = _predictions_first(ranking.precision_at_k)
-streaming_sparse_precision_at_top_k = _predictions_first(ranking.precision_at_top_k)
+
+
+def streaming_sparse_precision_at_top_k(
+    top_k_predictions: TensorLike, labels: TensorLike, *args: Any, **kwargs: Any
+) -> Any:
+    """`tf.metrics.precision_at_top_k` of (classes, labels, ...): the k best are given, sorted."""
+    return ranking.precision_at_top_k(labels, top_k_predictions, *args, **kwargs)
+
+
 streaming_sparse_recall_at_k = _predictions_first(ranking.recall_at_k)
 f1_score = thresholds.f1_score
 streaming_mean = means.mean

@@ -9,7 +9,7 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.distributions.affine_bijectors import AffineScalar
 from dataflow.distributions.composed_bijectors import Chain
-from dataflow.distributions.distribution import NOT_REPARAMETERIZED, Distribution
+from dataflow.distributions.distribution import NOT_REPARAMETERIZED, Distribution, after
 from dataflow.distributions.elementary_bijectors import SinhArcsinh as _SinhArcsinh
 from dataflow.distributions.location_scale import Normal
 from dataflow.distributions.transformed import TransformedDistribution
@@ -17,6 +17,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
+from dataflow.ops.assertions import assert_equal, assert_less
 from dataflow.ops.broadcast_shapes import common_shape
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import ceil, exp, floor, log
@@ -25,7 +26,7 @@ from dataflow.shapes import TensorShape
 
 
 class QuantizedDistribution(Distribution):
-    """``ceil(X)`` for X of ``distribution``, held within ``[low, high]``.
+    """``ceil(X)`` for X of ``distribution``, held within ``[low, high]``, which are whole numbers.
 
     What lies beyond the limits counts to them, so that a discretized logistic over ``[0, 255]`` sums to 1.
     """
@@ -42,6 +43,8 @@ class QuantizedDistribution(Distribution):
         with name_scope(name) as scope:
             self._low = None if low is None else convert_to_tensor(low, distribution.dtype)
             self._high = None if high is None else convert_to_tensor(high, distribution.dtype)
+            if validate_args:
+                self._check_limits()
         self._base = distribution
         super().__init__(
             dtype=distribution.dtype,
@@ -52,6 +55,18 @@ class QuantizedDistribution(Distribution):
             graph_parents=distribution._graph_parents,
             name=scope,
         )
+
+    def _check_limits(self) -> None:
+        """Limits that are, when they are used, whole numbers in the right order."""
+        low, high = self._low, self._high
+        for name, end in (("low", low), ("high", high)):
+            if end is not None:
+                text = f"`{name}` has non-integer components"
+                end = after([assert_equal(end, floor(end), message=text)], end)
+                setattr(self, f"_{name}", end)
+        if low is not None and high is not None:
+            ordered = assert_less(low, high, message="`low` must be less than `high`")
+            self._low = after([ordered], self._low)
 
     @property
     def distribution(self) -> Distribution:

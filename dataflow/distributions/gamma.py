@@ -158,6 +158,10 @@ class Chi2(Gamma):
             super().__init__(0.5 * self._df, half, validate_args, allow_nan_stats, scope)
         self._set_arguments(arguments)
 
+    @classmethod
+    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+        return {"df": convert_to_tensor(sample_shape, dtypes.int32)}
+
     @property
     def df(self) -> Any:
         """The degrees of freedom."""

@@ -14,6 +14,7 @@ from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import state
+from dataflow.ops.control_flow_context import in_context
 from dataflow.ops.variables import Variable
 from dataflow.shapes import Dims, TensorShape
 
@@ -233,6 +234,9 @@ class _UnreadVariable(ResourceVariable):
 
     def value(self) -> Tensor:
         """A new node that reads the variable after the assignment."""
+        handle = self._entering_handle()
+        if handle is not None:
+            return state.read_variable_op(handle)  # type: ignore[no-any-return]
         # The graph of the assignment: that of a dataset's function is not the variable's.
         with self._op.graph.control_dependencies([self._op]):
             return super().value()
@@ -242,8 +246,24 @@ class _UnreadVariable(ResourceVariable):
         return self._now()
 
     def _now(self) -> Tensor:
+        handle = self._entering_handle()
+        if handle is not None:
+            return state.read_variable_op(handle)  # type: ignore[no-any-return]
         with self._op.graph.control_dependencies([self._op]):
             return super()._now()
+
+    def _entering_handle(self) -> Tensor | None:
+        """In a loop that the assignment is not in: the handle, which waits for it.
+
+        No control edge crosses into a loop, but a value does.
+        """
+        graph = self._op.graph
+        here, there = graph.control_flow_context, self._op.control_flow_context
+        loop = here.while_context if here is not None else None
+        if loop is None or loop is (there.while_context if there is not None else None):
+            return None
+        with in_context(graph, there), graph.control_dependencies([self._op]):
+            return get_op("Identity")(self._variable)  # type: ignore[no-any-return]
 
     def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """The rows that ``indices`` name, after the assignment."""

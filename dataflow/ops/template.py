@@ -32,12 +32,14 @@ class Template:
         #: With eager execution, what holds the variables: their scope alone keeps none.
         self._store: EagerVariableStore | None = None
         if create_scope_now:
-            with self._first_scope() as self._scope:
+            # The names of nodes begin with the first call: until then others may take this one.
+            with self._first_scope(auxiliary_name_scope=False) as self._scope:
                 pass
 
-    def _first_scope(self) -> Any:
+    def _first_scope(self, **kwargs: Any) -> Any:
         default = None if self._unique_name else self._name
-        return variable_scope(self._unique_name, default, custom_getter=self._custom_getter)
+        getter = self._custom_getter
+        return variable_scope(self._unique_name, default, custom_getter=getter, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's result; raises `ValueError` when a later call makes new variables to be trained."""

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.dtypes import as_dtype
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, InitializerLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import relu
@@ -259,8 +261,9 @@ class PhasedLSTMCell(LSTMSizes):
         def period(
             shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
         ) -> Any:
-            low, high = log(shortest), log(longest)
-            return exp(random_uniform(shape, low, high, dtype or dtypes.float32))
+            wanted = as_dtype(dtype or dtypes.float32)
+            low, high = (log(convert_to_tensor(end, wanted)) for end in (shortest, longest))
+            return exp(random_uniform(shape, low, high, wanted))
 
         self._period = self.add_variable("period", [units], initializer=period)
 

@@ -73,7 +73,9 @@ def test_concat_keeps_all_values_or_the_first():
     batches = [([[1, 2]],), ([[3, 4]],), ([[5, 6]],)]
     value, update = streamed(metrics.streaming_concat, batches)
     assert value.tolist() == update.tolist() == [[1, 2], [3, 4], [5, 6]]
+    last, _ = streamed(metrics.streaming_concat, batches, axis=-1, max_size=3)
     value, _ = streamed(metrics.streaming_concat, batches, axis=1, max_size=3)
+    np.testing.assert_array_equal(last, value)
     assert value.tolist() == [[1, 2, 3]]
     with pytest.raises(ValueError, match="not in"):
         metrics.streaming_concat(tf.zeros([2]), axis=1)
@@ -175,6 +177,10 @@ def test_ranked_classes():
     labels = np.array([[2], [0]])
     ranked = np.array([[1, 2], [0, 1]])
     assert streamed(metrics.sparse_recall_at_top_k, [(labels, ranked)])[0] == 1
+    best = metrics.streaming_sparse_precision_at_top_k(top_k_predictions=ranked, labels=labels)
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        assert session.run(best[1]) == 0.5
     value, update = streamed(
         metrics.streaming_sparse_average_precision_at_top_k, [(ranked, labels)]
     )

@@ -721,3 +721,8 @@ def test_attention_layers_of_two_mechanisms_have_the_names_of_checkpoints():
     cell(tf.ones([2, 3]), cell.zero_state(2, tf.float32))
     names = {v.op.name for v in tf.trainable_variables()}
     assert {f"attention_wrapper/attention_layer{end}/kernel" for end in ("", "_1")} <= names
+
+
+def test_a_state_without_parts_is_cloned() -> None:
+    empty = tf.contrib.seq2seq.AttentionWrapperState(*[None] * 6)
+    assert empty.clone(time=1) == (None, None, 1, None, None, None)

@@ -241,6 +241,28 @@ def test_a_total_for_all_classes(graph: tf.Graph) -> None:
     np.testing.assert_array_equal(run(column.sample(9, seed=1)).sum(-1), [[2.0, 5.0]] * 9)
 
 
+def test_limits_of_a_quantized_distribution(graph: tf.Graph) -> None:
+    low = tf.placeholder(tf.float32)
+    held = ds.QuantizedDistribution(ds.Normal(0.0, 1.0), low, 10.0, validate_args=True)
+    drawn = held.sample(5, seed=1)
+    with tf.Session() as sess:
+        assert (sess.run(drawn, {low: 1.0}) >= 1.0).all()
+        with pytest.raises(tf.errors.InvalidArgumentError, match="`low` has non-integer"):
+            sess.run(drawn, {low: 1.5})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must be less than `high`"):
+            sess.run(drawn, {low: 10.0})
+
+
+def test_shapes_of_parameters_are_those_of_the_constructor() -> None:
+    for kind in (ds.Chi2, ds.Exponential, ds.Gamma, ds.InverseGamma, ds.StudentT, ds.Uniform):
+        with tf.Graph().as_default():
+            shapes = kind.param_shapes([3])
+            made = kind(
+                **{name: tf.ones(shape) + i for i, (name, shape) in enumerate(shapes.items())}
+            )
+            assert made.batch_shape.as_list() == [3]
+
+
 def test_a_sample_shape_of_unknown_rank(graph: tf.Graph) -> None:
     n = tf.placeholder(tf.int32)
     drawn = tf.distributions.Bernoulli(probs=[0.2, 0.6]).sample(n, seed=42)

@@ -264,3 +264,25 @@ def test_a_cast_to_its_own_dtype_is_the_variable() -> None:
         session.run(tf.global_variables_initializer())
         assert session.run(y).tolist() == [4.0, 6.0]
         assert session.run([same, other])[0].tolist() == [2.0, 3.0]
+
+
+def test_a_loop_waits_for_the_assignment_whose_variable_it_reads() -> None:
+    """No control edge crosses into a loop: the assignment was not made, and the loop read the old value."""
+    v = tf.Variable(0, name="v", use_resource=True)
+    total = tf.Variable(0, name="total", use_resource=True)
+    for read in (
+        lambda changed: changed,
+        lambda changed: changed.read_value(),
+        lambda c: c.value(),
+    ):
+        changed = v.assign_add(1)
+
+        def step(i: tf.Tensor, changed: tf.Variable = changed, read: object = read) -> tf.Tensor:
+            with tf.control_dependencies([tf.assign_add(total, read(changed)).op]):  # type: ignore
+                return i + 1
+
+        loop = tf.while_loop(lambda i: i < 10, step, [tf.constant(0)], parallel_iterations=1)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            assert session.run(loop) == 10
+            assert session.run([v, total]) == [1, 10]

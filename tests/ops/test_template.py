@@ -91,3 +91,15 @@ def test_a_later_call_may_not_make_what_is_trained():
         template()
     counter = tf.make_template("c", lambda: tf.Variable(0, trainable=False))
     assert counter() is not counter()
+
+
+def test_names_of_a_scope_made_at_once():
+    """The first call has the name of the scope of the variables, as in TensorFlow 1.15."""
+
+    def module():
+        return tf.add(tf.get_variable("w", []), 1.0, name="sum")
+
+    first, second = (tf.make_template("foo", module, create_scope_now_=True) for _ in range(2))
+    names = [first().name, first().name, second().name, second().name]
+    assert names == ["foo/sum:0", "foo_1/sum:0", "foo_1_1/sum:0", "foo_1_2/sum:0"]
+    assert [v.name for v in tf.global_variables()] == ["foo/w:0", "foo_1/w:0"]

@@ -120,6 +120,12 @@ def test_phased_lstm_over_time() -> None:
     assert all(g is not None for g in tf.gradients(outputs, tf.trainable_variables()))
 
 
+def test_periods_of_float64() -> None:
+    cell = rnn.PhasedLSTMCell(4)
+    cell(tuple(tf.zeros([2, n], tf.float64) for n in (1, 3)), cell.zero_state(2, tf.float64))
+    assert {v.dtype.base_dtype for v in cell.variables} == {tf.float64}
+
+
 def test_attention_over_the_last_outputs() -> None:
     cell = rnn.AttentionCellWrapper(rnn.GRUCell(4), attn_length=2, attn_vec_size=5)
     assert cell.state_size == (4, 4, 8)

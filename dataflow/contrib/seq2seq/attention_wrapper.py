@@ -42,7 +42,7 @@ class AttentionWrapperState(NamedTuple):
         for name, value in kwargs.items():
             old = nest.flatten(getattr(self, name))
             for before, after in zip(old, nest.flatten(value), strict=True):
-                if isinstance(before, TensorArray) or isinstance(after, TensorArray):
+                if any(part is None or isinstance(part, TensorArray) for part in (before, after)):
                     continue
                 if not before.shape.is_compatible_with(after.shape):
                     raise ValueError(
