@@ -31,6 +31,8 @@ _TARGETS = {
     "tensorflow_estimator": "dataflow",
     "tensorflow_probability": "dataflow.shim.probability",
 }
+#: The packages that are answered, whether or not one of that name is installed.
+ANSWERED = tuple(_TARGETS)
 _OLD_NAMES: dict[str, Any] = {
     "__version__": version.VERSION,
     "VERSION": version.VERSION,

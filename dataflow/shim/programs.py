@@ -16,10 +16,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dataflow.shim import import_hook
+
 ON_PATH = Path(__file__).parent / "on_path"
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 #: Packages whose programs this engine runs, or that say that a file is meant for it.
-_OURS = ("tensorflow", "keras", "dataflow", "tflearn", "tensorlayer")
+_OURS = (*import_hook.ANSWERED, "dataflow", "tflearn", "tensorlayer")
 #: Packages of other systems: a program that imports one and no TensorFlow is named as theirs.
 _OTHERS = {
     "torch": "PyTorch",

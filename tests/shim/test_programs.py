@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dataflow.shim import import_hook, programs
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -125,6 +128,14 @@ def test_a_tensorflow_installed_beside_is_not_reached(tmp_path: Path) -> None:
     result = run(tmp_path, "a.py", PYTHONPATH=path)
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("1.15.0 <class 'dataflow.keras")
+
+
+@pytest.mark.parametrize("root", import_hook.ANSWERED)
+def test_each_package_that_is_answered_makes_a_tensorflow_program(root: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    source = f"import {root}\n"
+    path.write_text(source)
+    programs.refuse_other_programs(path, [(str(path), ast.parse(source))])
 
 
 @pytest.mark.parametrize(
