@@ -1,21 +1,117 @@
-"""Reads and changes of a variable that nothing orders stay in the order that they had in the plan.
+"""Reads and changes of a variable that nothing orders: which come first, and that it stays so.
 
 A plan runs its nodes in the order in which they were built, where no edge says otherwise, and a variable is
-read by the node that uses its value. Rewrites keep what edges order, and may move all else: a fused node
+read by the node that uses its value. One exception: a read that is ready clearly sooner than a change, by the
+longest path to each, comes before the change (`shallow_reads_first`), since TensorFlow starts nodes as they become ready: next to a
+training step, the norm of a weight is that from before the step, no matter which was built first.
+
+Rewrites keep what edges order, and may move all else: a fused node
 stands where the last of its members stood. So a read and a change that are not ordered get a control edge, on
 the private copy, before any rewrite. It is a rare case: what trains depends on what it read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import heapq
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
-from dataflow.rewrites.effects import variable_behind
+from dataflow.rewrites.effects import reads_by_handle, variable_behind
 from dataflow.rewrites.known_predicates import without_taken
 from dataflow.rewrites.working_graph import WorkingGraph
+
+#: Between nodes whose depths differ by no more, TensorFlow's order varies from run to run.
+_ABOUT_AS_DEEP = 2
+
+
+def shallow_reads_first(ops: Sequence[Operation], fed: Container[Tensor]) -> Sequence[Operation]:
+    """``ops`` with each read of a variable before the changes that are clearly deeper in the graph than it.
+
+    ``ops`` are in topological order, and come back as they are where nothing needs to move, where they
+    have loops or branches, or where what should come first goes round in a circle.
+    """
+    waits = _waits_for_reads(ops, fed)
+    if not waits:
+        return ops
+    place = {op: i for i, op in enumerate(ops)}
+    followers: list[list[int]] = [[] for _ in ops]
+    missing = [0] * len(ops)
+    for i, op in enumerate(ops):
+        sources = {place[s] for s in _sources(op, fed) if s in place}
+        for source in sources | {place[before] for before in waits.get(op, ())}:
+            followers[source].append(i)
+            missing[i] += 1
+    ready = [i for i, count in enumerate(missing) if not count]
+    found: list[Operation] = []
+    while ready:
+        i = heapq.heappop(ready)
+        found.append(ops[i])
+        for follower in followers[i]:
+            missing[follower] -= 1
+            if not missing[follower]:
+                heapq.heappush(ready, follower)
+    return found if len(found) == len(ops) else ops
+
+
+def _waits_for_reads(
+    ops: Sequence[Operation], fed: Container[Tensor]
+) -> dict[Operation, list[Operation]]:
+    """Reads and changes, each with those that must come before it; empty where the order of ``ops`` will do."""
+    changes: dict[Operation, list[Operation]] = {}
+    uses: dict[Operation, list[Operation]] = {}
+    late = False
+    for op in ops:
+        if op.op_def.control_flow:
+            return {}
+        changed = {variable_behind(t.op) for arg, t in _references(op) if arg.is_ref}
+        read = _read_by(op)
+        if reads_by_handle(op):
+            read = {variable_behind(op)}
+        for variable in read - changed:
+            late = late or variable in changes
+            uses.setdefault(variable, []).append(op)
+        for variable in changed:
+            changes.setdefault(variable, []).append(op)
+    if not late:
+        return {}
+    depths: dict[Operation, int] = {}
+    for op in ops:
+        before = max((depths.get(s, 0) for s in _sources(op, fed)), default=0)
+        depths[op] = before if op.op_def.is_alias else before + 1
+    place = {op: i for i, op in enumerate(ops)}
+    waits: dict[Operation, list[Operation]] = {}
+    moved = False
+    for variable, changing in changes.items():
+        for earlier, change in pairwise(changing):
+            waits.setdefault(change, []).append(earlier)
+        for change in changing:
+            for use in uses.get(variable, ()):
+                as_built = place[use] < place[change]
+                if as_built or depths[use] + _ABOUT_AS_DEEP < depths[change]:
+                    moved = moved or not as_built
+                    waits.setdefault(change, []).append(use)
+                else:
+                    waits.setdefault(use, []).append(change)
+    return waits if moved else {}
+
+
+def _references(op: Operation) -> Iterator[tuple[Any, Tensor]]:
+    """The inputs of a node that changes variables, each with its argument; none of one that passes them on."""
+    if op.op_def.is_alias or not any(arg.is_ref for arg in op.op_def.inputs):
+        return
+    for arg, tensors in op.arguments():
+        for tensor in tensors:
+            yield arg, tensor
+
+
+def _sources(op: Operation, fed: Container[Tensor]) -> Iterator[Operation]:
+    """The nodes that ``op`` waits for."""
+    yield from (t.op for t in op.inputs if t not in fed)
+    yield from op.control_inputs
 
 
 class _Uses:

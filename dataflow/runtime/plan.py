@@ -38,6 +38,7 @@ from dataflow.placement.placer import get_log_device_placement, log_placement, p
 from dataflow.placement.transfers import Placed, devices_of_feeds, insert_copies
 from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.prune import needed_operations
+from dataflow.rewrites.unordered_reads import shallow_reads_first
 from dataflow.runtime import plan_recorder
 from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.cooperative_step import CooperativeRest, counted
@@ -94,7 +95,8 @@ class Plan:
 
     def _make(self, fetches: FetchPlan, feeds: list[Tensor], done: Container[Operation]) -> None:
         session = self.session
-        self.ops = needed_operations(fetches.tensors, fetches.operations, feeds, done)
+        needed = needed_operations(fetches.tensors, fetches.operations, feeds, done)
+        self.ops = shallow_reads_first(needed, feeds)
         self.needed = frozenset(op.name for op in self.ops)
         self.journal: list[Any] = []
         #: The nodes that `generated` computes: ``ops`` until the plan is rewritten.

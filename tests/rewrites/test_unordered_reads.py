@@ -50,12 +50,65 @@ def test_a_read_before_a_change(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READS)
-def test_a_read_after_updates_that_become_one(name: str) -> None:
-    v, w = tf.Variable(START), tf.Variable(START)
+@pytest.mark.parametrize("by_handle", [False, True])
+def test_a_shallow_read_beside_a_training_step_comes_first(name: str, by_handle: bool) -> None:
+    """As in TensorFlow, where it has run when the gradient is there."""
+    v, w = (tf.Variable(START, use_resource=by_handle) for _ in range(2))
     loss = tf.reduce_sum(v) + tf.reduce_sum(w)
     train = tf.train.GradientDescentOptimizer(0.25).minimize(loss)
-    after = always([READS[name](v), train])
-    assert not np.array_equal(after, always([READS[name](w), loss]))
+    before = always([READS[name](v), train])
+    np.testing.assert_array_equal(before, always([READS[name](w), loss]))
+
+
+@pytest.mark.parametrize("by_handle", [False, True])
+def test_a_read_that_is_as_deep_as_the_change_before_it_comes_after_it(by_handle: bool) -> None:
+    v = tf.Variable(START, use_resource=by_handle)
+    change = tf.assign_add(v, tf.ones([90, 400]))
+    x = tf.constant(1.0)
+    for _ in range(8):
+        x = tf.tanh(x)
+    with tf.control_dependencies([x] if by_handle else []):
+        after = always([tf.multiply(v, x), change.op])
+    with tf.Session() as session:
+        factor = session.run(x)
+    np.testing.assert_allclose(after, (START + 1.0) * factor, rtol=1e-6)
+
+
+@pytest.mark.parametrize("by_handle", [False, True])
+def test_two_uses_of_a_vector_that_both_replace_it(by_handle: bool) -> None:
+    """Spectral normalization of two copies of a layer: both start from the same vector."""
+    matrix = np.random.RandomState(1).randn(7, 7).astype(np.float32)
+    v = tf.Variable(np.ones([7, 1], np.float32), use_resource=by_handle)
+
+    def power() -> Any:
+        found = tf.matmul(matrix, v, transpose_a=True)
+        for _ in range(3):
+            found = tf.matmul(found, [[1.0]])
+        with tf.control_dependencies([v.assign(found)]):
+            return tf.identity(found)
+
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        values = [power(), power()]
+        for n in range(1, RUNS_BEFORE_REWRITING + 4):
+            first, second = session.run(values)
+            np.testing.assert_array_equal(first, second)
+            power_of_n = np.linalg.matrix_power(matrix.T, n) @ np.ones([7, 1])
+            np.testing.assert_allclose(first, power_of_n, rtol=1e-4)
+
+
+def test_reads_that_would_go_round_in_a_circle_stay_as_they_were_built() -> None:
+    """Each of two changes would have to come after a read that waits for the other."""
+    v, w = tf.Variable(1.0), tf.Variable(1.0)
+    deep = tf.tanh(tf.tanh(tf.tanh(tf.tanh(tf.constant(0.5)))))
+    change_w = tf.assign(w, deep * 0.0 + 5.0)
+    with tf.control_dependencies([change_w]):
+        read_v = tf.tanh(v) * 1.0  # deeper than the next change
+    change_v = tf.assign(v, 7.0)
+    with tf.control_dependencies([change_v]):
+        read_w = w * 2.0  # less deep than the change of w
+    found = always([tf.stack([read_v, read_w])])
+    np.testing.assert_allclose(found, [np.tanh(1.0), 10.0], rtol=1e-6)
 
 
 def test_a_value_is_taken_where_it_is_passed_on() -> None:
