@@ -33,6 +33,9 @@ class VariableResource:
         #: The shape that its first value must have; None: any.
         self.dims = dims
         self.array: Any = None
+        if not by_handle and dims is not None and 0 in dims and None not in dims:
+            # As in TensorFlow: a tensor without elements needs no memory, so it counts as initialized.
+            self.array = np.empty(dims, dtype.as_numpy_dtype)
         self.lock = threading.RLock()
 
     def read(self) -> Any:

@@ -371,3 +371,27 @@ def test_nothing_is_assigned_to_an_empty_slice() -> None:
                 tf.errors.InvalidArgumentError, match="is assigned a value of shape"
             ):
                 session.run(v[8:10].assign([[1.0] * 3]))
+
+
+@pytest.mark.parametrize("dtype", [tf.string, tf.float32])
+def test_a_variable_without_elements_needs_no_initializer(dtype: tf.DType) -> None:
+    """As TensorFlow's, which count as initialized: what collects the words of an evaluation relies on it."""
+    v = tf.Variable([], dtype=dtype, collections=[], trainable=False)
+    later = tf.placeholder(dtype, [2])
+    more = tf.assign(v, tf.concat([v, later], 0), validate_shape=False)
+    value = ["a", "b"] if dtype == tf.string else [1.0, 2.0]
+    for _ in range(2):
+        with tf.Session() as session:
+            assert session.run(tf.is_variable_initialized(v))
+            assert session.run(v).shape == (0,)
+            session.run(more, {later: value})
+            assert session.run(more, {later: value}).shape == (4,)
+
+
+@pytest.mark.parametrize("arguments", [{"use_resource": True}, {"validate_shape": False}])
+def test_one_by_handle_or_of_any_shape_needs_one(arguments: dict[str, bool]) -> None:
+    v = tf.Variable(tf.zeros([0, 3]), **arguments)
+    with tf.Session() as session:
+        assert not session.run(tf.is_variable_initialized(v))
+        with pytest.raises(tf.errors.FailedPreconditionError, match="initialize"):
+            session.run(tf.identity(v))
