@@ -16,11 +16,12 @@ from dataflow.graph.attr_kinds import check_kind, check_numbers, kind_of
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.flat_inputs import infer_type_attrs
 from dataflow.graph.function_def import FUNCTION_CALLS
+from dataflow.graph.import_checks import check_arguments, check_mapped, check_versions
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import normalize_attr
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import all_ops, get_op
-from dataflow.graph.serialize import PRODUCER, attr_value
+from dataflow.graph.serialize import attr_value
 from dataflow.graph.tensor import Tensor
 from dataflow.providers import provided
 
@@ -88,54 +89,19 @@ def import_graph_def(
     Raises `TypeError` for something that is no GraphDef, `ValueError` for a graph that cannot be
     taken over (unknown op, missing input, cycle, damaged attribute); the graph is then unchanged.
     """
-    _check_arguments(graph_def, input_map, return_elements)
-    _check_versions(graph_def.versions)
+    check_arguments(graph_def, input_map, return_elements)
+    check_versions(graph_def.versions)
     mapped = {_split(k): v for k, v in (input_map or {}).items() if not k.startswith("^")}
     order = _read(graph_def, mapped)
     graph = default_graph()
-    if mapped:
-        used = {key for node in order for key in node.inputs}
-        unused = [f"{n}:{i}" for n, i in mapped if (n, i) not in used]
-        if unused:
-            raise ValueError(f"Attempted to map inputs that were not found in graph_def: {unused}")
     before = graph.version
     try:
         made = _Importer(graph, mapped).add_all(order, name)
+        check_mapped(mapped, {key for node in order for key in node.inputs}, made)
     except Exception:
         graph.remove_from(before)
         raise
     return _returned(return_elements, made, mapped)
-
-
-def _check_arguments(graph_def: Any, input_map: Any, return_elements: Any) -> None:
-    if not hasattr(graph_def, "node") or not hasattr(graph_def, "SerializeToString"):
-        raise TypeError(
-            f"Argument `graph_def` must be a GraphDef proto. Got {type(graph_def).__name__}."
-        )
-    if input_map is not None and not isinstance(input_map, dict):
-        raise TypeError(
-            f"Argument `input_map` must be a dictionary. Got {type(input_map).__name__}."
-        )
-    elements = return_elements or ()
-    if not isinstance(elements, (list, tuple)) or not all(
-        isinstance(e, (str, bytes)) for e in elements
-    ):
-        raise TypeError(
-            f"Argument `return_elements` must be a list of strings. Got {return_elements!r}."
-        )
-
-
-def _check_versions(versions: Any) -> None:
-    if versions.min_consumer > PRODUCER:
-        raise ValueError(
-            f"GraphDef min consumer version {versions.min_consumer} above current version {PRODUCER} "
-            "for TensorFlow 1.15, whose graphs this engine reads. Write the graph for an older version."
-        )
-    if PRODUCER in versions.bad_consumers:
-        raise ValueError(
-            f"GraphDef disallows consumer version {PRODUCER}. Please upgrade its program: the graph "
-            "says that this version reads it wrongly."
-        )
 
 
 def _read(graph_def: Any, mapped: dict[tuple[str, int], Any]) -> list[_Node]:
@@ -170,7 +136,7 @@ def _returned(
     for element in (e.decode() if isinstance(e, bytes) else e for e in return_elements):
         op_name, colon, index = element.rpartition(":")
         if colon:
-            if _split(element) in mapped and op_name not in made:
+            if _split(element) in mapped:
                 result.append(mapped[_split(element)])
                 continue
             if op_name not in made or _split(element)[1] >= len(made[op_name].outputs):

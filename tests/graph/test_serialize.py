@@ -58,10 +58,24 @@ def test_inputs_can_be_mapped() -> None:
         assert y.name == "again/y:0"
         with tf.Session() as s:
             assert s.run(y) == 42
-        with pytest.raises(ValueError, match="not found in graph_def"):
-            tf.import_graph_def(definition, {"nothing:0": tf.constant(1.0)})
+        for key in ("nothing:0", "x:1"):
+            with pytest.raises(ValueError, match=rf"not found in graph_def: \[{key}\]"):
+                tf.import_graph_def(definition, {key: tf.constant(1.0)})
         with pytest.raises(ValueError, match="'z:0' not found"):
             tf.import_graph_def(definition, return_elements=["z:0"])
+
+
+def test_an_output_that_nothing_reads_can_be_mapped() -> None:
+    """A stand-in for a network, two placeholders without an edge: what is mapped comes back, too."""
+    tf.placeholder(tf.float32, [2], name="pixels")
+    tf.placeholder(tf.float32, [3], name="logits")
+    definition = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default():
+        given = tf.ones([2])
+        (logits,) = tf.import_graph_def(definition, {"pixels:0": given}, ["logits:0"], name="")
+        assert logits.name == "logits:0" and logits.shape == [3]
+        (pixels,) = tf.import_graph_def(definition, {"pixels": given}, ["pixels:0"], name="again")
+        assert pixels is given
 
 
 def test_loops_and_conditionals_travel() -> None:
