@@ -16,7 +16,7 @@ the short form for ops without a shape rule of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.op_def import OpDef
@@ -128,7 +128,7 @@ def all_ops() -> dict[str, OpDef]:
 
 
 #: Gradient functions that users registered under a name, for `Graph.gradient_override_map`.
-_named_gradients: dict[str, Callable[..., Any]] = {}
+_named_gradients: dict[str, Callable[..., Any] | None] = {}
 
 
 class RegisterGradient:
@@ -151,6 +151,77 @@ class RegisterGradient:
 def register_named_gradient(name: str, function: Callable[..., Any]) -> None:
     """Registers a gradient for `Graph.gradient_override_map` under a name that is not taken."""
     RegisterGradient(name)(function)
+
+
+class Gradients(MutableMapping[str, dict[str, Any]]):
+    """The functions of gradients by the name of the op, as TensorFlow keeps them.
+
+    A value is ``{"type": function, "location": None}``; the function is ``None`` where an op is not differentiable.
+    Setting one replaces the op's own gradient; a copy is a plain ``dict``, to restore them from.
+    """
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        if name in _named_gradients:
+            return {"type": _named_gradients[name], "location": None}
+        op_def = get_op(name)
+        if op_def.differentiable and op_def.gradient_function is None:
+            raise KeyError(name)
+        return {
+            "type": op_def.gradient_function if op_def.differentiable else None,
+            "location": None,
+        }
+
+    def __setitem__(self, name: str, entry: dict[str, Any]) -> None:
+        _named_gradients[name] = entry["type"]
+
+    def __delitem__(self, name: str) -> None:
+        self[name]
+        _named_gradients.pop(name, None)
+        if name in _ops:
+            _ops[name].gradient_function, _ops[name].differentiable = None, True
+
+    def __iter__(self) -> Iterator[str]:
+        yield from _named_gradients
+        yield from (n for n in list(all_ops()) if n not in _named_gradients and n in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __copy__(self) -> dict[str, dict[str, Any]]:
+        return dict(self)
+
+
+class GradientRegistry:
+    """TensorFlow's ``ops._gradient_registry``, which programs ask for a name before they register it."""
+
+    def __init__(self) -> None:
+        self._gradients = Gradients()
+
+    @property
+    def _registry(self) -> Gradients:
+        return self._gradients
+
+    @_registry.setter
+    def _registry(self, entries: Mapping[str, dict[str, Any]]) -> None:
+        for name in [n for n in self._gradients if n not in entries]:
+            del self._gradients[name]
+        for name, entry in entries.items():
+            if name not in self._gradients or self._gradients[name]["type"] != entry["type"]:
+                self._gradients[name] = entry
+
+    def register(self, candidate: Callable[..., Any], name: str | None = None) -> None:
+        """Registers a function; raises `KeyError` where the name, or the function's own, has one."""
+        RegisterGradient(name or candidate.__name__)(candidate)
+
+    def lookup(self, name: str) -> Callable[..., Any] | None:
+        """The function of this name, or ``None``; raises `LookupError` where there is none."""
+        if name not in self._gradients:
+            raise LookupError(f"gradient registry has no entry for: {name}")
+        return self._gradients[name]["type"]  # type: ignore[no-any-return]
+
+    def list(self) -> Sequence[str]:
+        """The names."""
+        return [*self._gradients]
 
 
 def gradient_function_of(op: Operation) -> Callable[..., Any] | None:

@@ -24,6 +24,7 @@ from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import (
+    GradientRegistry,
     RegisterGradient,
     gradient_function_of,
     not_differentiable as NotDifferentiable,
@@ -49,6 +50,7 @@ from dataflow.ops.indexed_slices import (
 )
 
 NoGradient = NotDifferentiable
+_gradient_registry = GradientRegistry()
 internal_convert_to_tensor = convert_to_tensor
 _TensorLike = Tensor
 _uids = itertools.count(1)
