@@ -51,13 +51,13 @@ def reshape_op(tensor: Tensor, shape: Tensor) -> Dims:
     if None not in dims:
         if rest != total:
             raise ValueError(
-                f"cannot reshape {total} elements to {shapes.list_dims(dims)} ({rest} elements)\n"
-                + _reshape_advice(tensor.dims)
+                f"Cannot reshape a tensor with {total} elements to shape {shapes.list_dims(dims)} "
+                f"({rest} elements)\n" + _reshape_advice(tensor.dims)
             )
         return dims
     if rest and total % rest:
         raise ValueError(
-            f"cannot reshape {total} elements to {shapes.list_dims(dims)}: "
+            f"Cannot reshape a tensor with {total} elements to shape {shapes.list_dims(dims)}: "
             f"{total} is not a multiple of {rest}\n" + _reshape_advice(tensor.dims)
         )
     if dims.count(None) == 1 and rest:

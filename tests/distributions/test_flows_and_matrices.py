@@ -98,7 +98,10 @@ def test_shapes_of_events() -> None:
     )
     assert there.tolist() == values.reshape(2, 2, 2).tolist() and shape.tolist() == [3]
     assert back.tolist() == values.tolist()
-    with tf.Graph().as_default(), pytest.raises(ValueError, match="cannot reshape 4 elements"):
+    with (
+        tf.Graph().as_default(),
+        pytest.raises(ValueError, match="Cannot reshape a tensor with 4 elements"),
+    ):
         B.Reshape([2, 3], [4]).forward([1.0, 2.0, 3.0, 4.0])
     with pytest.raises(ValueError, match="triangular"):
         D.fill_triangular([1.0, 2.0])

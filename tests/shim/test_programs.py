@@ -131,7 +131,9 @@ def test_a_tensorflow_installed_beside_is_not_reached(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("root", import_hook.ANSWERED)
-def test_each_package_that_is_answered_makes_a_tensorflow_program(root: str, tmp_path: Path) -> None:
+def test_each_package_that_is_answered_makes_a_tensorflow_program(
+    root: str, tmp_path: Path
+) -> None:
     path = tmp_path / "a.py"
     source = f"import {root}\n"
     path.write_text(source)
