@@ -29,6 +29,7 @@ from dataflow.contrib.model_variables import (
     model_variable,
     variable,
 )
+from dataflow.contrib.print_ops import print_op
 from dataflow.contrib.shape_checks import (
     assert_scalar_int,
     get_graph_from_inputs,
@@ -191,6 +192,7 @@ __all__ = [
     "model_variable",
     "nest",
     "prepend_name_scope",
+    "print_op",
     "py_func",
     "reduce_sum_n",
     "remove_squeezable_dimensions",

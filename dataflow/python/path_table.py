@@ -254,7 +254,7 @@ contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layer
 contrib.rnn.python.ops.{core_rnn core_rnn_cell core_rnn_cell_impl} : contrib.rnn rnn.cells rnn.linear
 contrib.rnn.python.ops.{rnn rnn_cell lstm_ops gru_ops fused_rnn_cell} : contrib.rnn rnn.cells rnn.linear
 contrib.framework.python.framework.{checkpoint_utils tensor_util} : contrib.framework
-contrib.framework.python.ops.{variables arg_scope checkpoint_ops ops} : contrib.framework
+contrib.framework.python.ops.{variables arg_scope checkpoint_ops ops prettyprint_ops} : contrib.framework
 contrib.framework.python.ops.audio_ops : ops.audio
 contrib.framework.python.ops : contrib.framework
 contrib.seq2seq.python.ops.{attention_wrapper basic_decoder beam_search_decoder} : contrib.seq2seq

@@ -128,5 +128,101 @@ def test_recomputation_as_memory_savers_do_it(session: Any) -> None:
 
 def test_placeholders() -> None:
     t = tf.constant([1.0], name="s/t")
-    assert ge.make_placeholder_from_tensor(t).name == "geph__t_0:0"
+    assert ge.make_placeholder_from_tensor(t).name == "s/geph__t_0:0"
+    assert ge.util.placeholder_name(t, scope="") == "geph__t_0"
+    assert ge.util.placeholder_name(ge.make_placeholder_from_tensor(t)) == "s/geph__t_0_1"
+    assert ge.util.placeholder_name(scope="a") == "a/geph"
+    with pytest.raises(TypeError, match="Expected a tensor"):
+        ge.util.placeholder_name(t.op)
     assert ge.ph(tf.int32, [2], scope="z").name == "z/geph:0"
+
+
+def test_inputs_and_outputs_of_a_view_are_chosen() -> None:
+    a, b, c, d = diamond()
+    view = ge.sgv(b.op, c.op, d.op)
+    names = [t.name for t in view.inputs]
+    assert names == ["a:0", "middle/b/y:0", "middle/c/y:0"] and view.outputs == [d]
+    chosen = view.remap([a], [0, d])
+    assert chosen.inputs == [a] and chosen.outputs == [d, d] and len(view.inputs) == 3
+    assert chosen.remap_outputs_make_unique().outputs == [d]
+    assert ge.sgv(a.op).remap_outputs_to_consumers().outputs == [a, a]
+    assert chosen.remap_default().inputs == view.inputs
+    assert chosen.input_index(a) == 0 and chosen.output_index(d) == 0
+    with pytest.raises(ValueError, match="none of"):
+        view.remap_inputs([d])
+    with pytest.raises(ValueError, match="no tensor 3"):
+        view.remap_inputs([3])
+    with pytest.raises(ValueError, match="an input once"):
+        view.remap_inputs([0, 0])
+    e = tf.negative(b, name="e")
+    whole = ge.sgv(tf.get_default_graph())
+    assert set(whole.outputs) == {d, e}
+    used = whole.remap_outputs([e]).remove_unused_ops()
+    assert {op.name for op in used.ops} == {"a", "middle/b", "middle/b/y", "e"}
+
+
+def test_what_surrounds_operations() -> None:
+    a, b, c, d = diamond()
+    with tf.control_dependencies([b.op]):
+        e = tf.negative(c, name="e")
+    outputs = ge.ControlOutputs(tf.get_default_graph())
+    assert set(outputs.get_all()) == {b.op} and outputs.update().get(b.op) == [e.op]
+    assert set(ge.get_ops_ios(b.op)) == {a.op, b.op.inputs[1].op, d.op}
+    assert e.op in ge.get_ops_ios(b.op, control_ios=outputs)
+    assert ge.get_ops_ios(e.op, control_inputs=True) == [c.op, b.op]
+    entering, leaving, staying = ge.compute_boundary_ts([b.op, d.op])
+    assert entering == [a, b.op.inputs[1], c] and leaving == [d] and staying == [b]
+    assert ge.compute_boundary_ts([a.op, b.op])[1:] == ([a, b], [a])
+    ops, ts = ge.select_ops_and_ts("^middle/", "(?#ts)^d", graph=tf.get_default_graph())
+    assert len(ops) == 4 and ts == [d]
+    assert ge.can_be_regex("a") and not ge.can_be_regex(a)
+    with pytest.raises(ValueError, match="string or a regex"):
+        ge.make_regex(3)
+    with pytest.raises(ValueError, match="stands for"):
+        ge.check_cios(True, None, outputs)
+
+
+def test_views_are_exchanged(session: Any) -> None:
+    a, b, c, _d = diamond()
+    x, y = tf.constant(10.0), tf.constant(20.0)
+    ge.swap_ios(ge.sgv(x.op).remap_outputs([0, 0]), ge.sgv(b.op, c.op).remap([], [0, 1]))
+    assert session.run(_d) == 100.0  # both ways of d read x
+    first, second = ge.reroute_outputs(ge.sgv(y.op), ge.sgv(x.op))
+    assert session.run(_d) == 400.0 and first.outputs == [y] and second.outputs == [x]
+    ge.swap_inputs([x], ge.sgv(b.op).remap_inputs([a]))
+    assert session.run([b, c]) == [20.0, 4.0]
+    with pytest.raises(ValueError, match="2 graphs"), tf.Graph().as_default():
+        ge.swap_inputs(ge.sgv(b.op), ge.sgv(tf.constant(1.0).op))
+
+
+def test_parts_are_cut_off_connected_and_passed_by(session: Any) -> None:
+    a, b, c, d = diamond()
+    with tf.control_dependencies([b.op]):
+        e = tf.negative(c, name="e")
+    x, y = tf.constant(1.0), tf.constant(2.0)
+    ge.connect(ge.sgv(x.op, y.op), ge.sgv(c.op).remap_inputs([0, 1]))
+    assert session.run([c, d]) == [3.0, 18.0]
+    view, inputs = ge.bypass(ge.sgv(c.op).remap_inputs([0]))
+    assert session.run(d) == 6.0 and view.inputs == inputs
+    assert session.run(c, {inputs[0]: 5.0}) == 7.0
+    view, inputs, outputs = ge.detach(
+        ge.sgv(b.op).remap_inputs([0]), control_ios=ge.ControlOutputs(a.graph)
+    )
+    assert [t.op.name for t in (*inputs, *outputs)] == ["geph__a_0", "middle/geph__b_0"]
+    assert session.run(d, {outputs[0]: 7.0}) == 7.0 and session.run(b, {inputs[0]: 4.0}) == 8.0
+    assert e.op.control_inputs == [] and view.inputs == inputs
+
+
+def test_lists_that_can_only_be_read() -> None:
+    numbers = ge.util.ListView([0, 1])
+    assert len(numbers) == 2 and numbers[1] == 1 and numbers + [2] == [0, 1, 2] and 1 in numbers
+    with pytest.raises(TypeError):
+        numbers[0] = 3  # type: ignore[index]
+    assert ge.util.is_iterable(numbers) and not ge.util.is_iterable(tf.constant([1]))
+    t = tf.constant(1)
+    assert ge.util.make_list_of_t([t, t.op], ignore_ops=True) == [t]
+    assert ge.util.make_list_of_op([t, t.op], ignore_ts=True) == [t.op]
+    assert ge.get_unique_graph([t, t.op]) is t.graph and ge.check_graphs(t, t.op) is None
+    with pytest.raises(ValueError, match="empty"):
+        ge.get_unique_graph([])
+    assert ge.util.scope_dirname("a/b") == "a/" and ge.util.scope_basename("a/b") == "b"

@@ -78,3 +78,28 @@ def test_losses_in_their_old_order():
         assert run(loss).tolist() == pytest.approx([expected])
     loss = nn.deprecated_flipped_sigmoid_cross_entropy_with_logits([0.0], [1.0])
     assert run(loss).tolist() == pytest.approx([np.log(2)])
+
+
+def test_a_tensor_that_prints_itself(capfd: pytest.CaptureFixture[str]) -> None:
+    show = tf.contrib.framework.print_op
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = show(tf.constant([False, True], name="truth"), [tf.constant(7)], message="here ")
+        assert session.run(found).tolist() == [False, True]
+        assert capfd.readouterr().err.startswith(
+            "here [Name: truth:0][Type: Tensor (bool)][Shape: [Dimension(2)]]"
+            "[First True in Boolean tensor at:][1][Value:]"
+        )
+        sparse = show(tf.SparseTensor([[0, 1]], [5], [2, 3]))
+        assert session.run(sparse).values.tolist() == [5]
+        assert (
+            "[Type: SparseTensor (int32)][Shape:][2 3][Sparse indices:]" in capfd.readouterr().err
+        )
+        parts = tf.TensorArray(tf.int32, 2, clear_after_read=False).unstack([3, 4])
+        assert session.run(show(parts).stack()).tolist() == [3, 4]
+        assert "[Type: TensorArray (int32)][Size:][2][Value:][3 4]" in capfd.readouterr().err
+        v = tf.Variable(1.5)
+        session.run(tf.global_variables_initializer())
+        assert session.run(show(v)) == 1.5
+        assert "[Type: Variable (float32" in capfd.readouterr().err
+        with pytest.raises(ValueError, match="must be a Tensor"):
+            show([1])

@@ -1,12 +1,31 @@
 """``tf.contrib.graph_editor``: choose parts of a graph, copy them with other inputs, and rewire them."""
 
+from dataflow.contrib.graph_editor import elements as util
+from dataflow.contrib.graph_editor.edit import (
+    bypass,
+    connect,
+    detach,
+    detach_control_inputs,
+    detach_control_outputs,
+    detach_inputs,
+    detach_outputs,
+)
 from dataflow.contrib.graph_editor.reroute import (
     add_control_inputs,
     remove_control_inputs,
+    reroute_inputs,
+    reroute_ios,
+    reroute_outputs,
     reroute_ts,
+    swap_inputs,
+    swap_ios,
+    swap_outputs,
     swap_ts,
 )
 from dataflow.contrib.graph_editor.select import (
+    can_be_regex,
+    check_cios,
+    compute_boundary_ts,
     filter_ops,
     filter_ops_from_regex,
     filter_ts,
@@ -14,10 +33,13 @@ from dataflow.contrib.graph_editor.select import (
     get_backward_walk_ops,
     get_forward_walk_ops,
     get_name_scope_ops,
+    get_ops_ios,
     get_walks_intersection_ops,
     get_walks_union_ops,
     get_within_boundary_ops,
+    make_regex,
     select_ops,
+    select_ops_and_ts,
     select_ts,
 )
 from dataflow.contrib.graph_editor.subgraph import SubGraphView, make_view, sgv, sgv_scope
@@ -29,13 +51,16 @@ from dataflow.contrib.graph_editor.transform import (
 )
 from dataflow.contrib.graph_editor.elements import (
     ControlOutputs,
+    check_graphs,
     get_consuming_ops,
     get_generating_ops,
     get_tensors,
+    get_unique_graph,
     make_list_of_op,
     make_list_of_t,
     make_placeholder_from_dtype_and_shape,
     make_placeholder_from_tensor,
+    placeholder_name,
 )
 from dataflow.namespaces import explain_absent
 
@@ -46,8 +71,19 @@ __all__ = [
     "SubGraphView",
     "TransformerInfo",
     "add_control_inputs",
+    "bypass",
+    "can_be_regex",
+    "check_cios",
+    "check_graphs",
+    "compute_boundary_ts",
+    "connect",
     "copy",
     "copy_with_input_replacements",
+    "detach",
+    "detach_control_inputs",
+    "detach_control_outputs",
+    "detach_inputs",
+    "detach_outputs",
     "filter_ops",
     "filter_ops_from_regex",
     "filter_ts",
@@ -57,7 +93,9 @@ __all__ = [
     "get_forward_walk_ops",
     "get_generating_ops",
     "get_name_scope_ops",
+    "get_ops_ios",
     "get_tensors",
+    "get_unique_graph",
     "get_walks_intersection_ops",
     "get_walks_union_ops",
     "get_within_boundary_ops",
@@ -66,15 +104,25 @@ __all__ = [
     "make_list_of_t",
     "make_placeholder_from_dtype_and_shape",
     "make_placeholder_from_tensor",
+    "make_regex",
     "make_view",
     "ph",
+    "placeholder_name",
     "remove_control_inputs",
+    "reroute_inputs",
+    "reroute_ios",
+    "reroute_outputs",
     "reroute_ts",
     "select_ops",
+    "select_ops_and_ts",
     "select_ts",
     "sgv",
     "sgv_scope",
+    "swap_inputs",
+    "swap_ios",
+    "swap_outputs",
     "swap_ts",
+    "util",
 ]
 
 __getattr__ = explain_absent(__name__)

@@ -17,6 +17,67 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
 
+def can_be_regex(obj: Any) -> bool:
+    """Whether this is a regular expression, or text for one."""
+    return isinstance(obj, (str, re.Pattern))
+
+
+def make_regex(obj: Any) -> re.Pattern[str]:
+    """The regular expression of a text. Raises `ValueError` for anything else."""
+    if not can_be_regex(obj):
+        raise ValueError(f"Expected a string or a regex, got: {type(obj)}")
+    return re.compile(obj)
+
+
+def _get_input_ts(ops: Any) -> list[Any]:
+    return unique(t for op in make_list_of_op(ops) for t in op.inputs)
+
+
+def _get_output_ts(ops: Any) -> list[Any]:
+    return [t for op in make_list_of_op(ops) for t in op.outputs]
+
+
+def check_cios(
+    control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None
+) -> tuple[bool, Any]:
+    """(control_inputs, control_outputs) of the arguments; ``control_ios`` stands for both."""
+    if control_ios is None:
+        return control_inputs, control_outputs
+    if control_inputs or control_outputs is not None:
+        raise ValueError(
+            "control_ios stands for control_inputs and control_outputs: give one of them."
+        )
+    return True, control_ios
+
+
+def get_ops_ios(
+    ops: Any, control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None
+) -> list[Any]:
+    """The operations that these are connected with: by tensors, and by the control edges asked for."""
+    control_inputs, control_outputs = check_cios(control_inputs, control_outputs, control_ios)
+    found: list[Any] = []
+    for op in make_list_of_op(ops):
+        found += [t.op for t in op.inputs]
+        found += op.control_inputs if control_inputs else []
+        found += [user for t in op.outputs for user in t.consumers()]
+        found += control_outputs.get(op) if control_outputs is not None else []
+    return unique(found)
+
+
+def compute_boundary_ts(ops: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """(the tensors that enter the operations, that leave them, that stay among them).
+
+    A tensor that an operation outside takes, or nobody, leaves; one that some inside take stays, too.
+    """
+    ops = make_list_of_op(ops)
+    inside = set(ops)
+    entering = unique(t for op in ops for t in op.inputs if t.op not in inside)
+    made = [(t, t.consumers()) for op in ops for t in op.outputs]
+    leaving = [t for t, users in made if not users or any(user not in inside for user in users)]
+    staying = [t for t, users in made if any(user in inside for user in users)]
+    return entering, leaving, staying
+
+
 def filter_ops(ops: Any, positive_filter: Callable[[Any], bool] | bool | None = None) -> list[Any]:
     """The operations for which the function is true."""
     found = make_list_of_op(ops)
@@ -49,6 +110,21 @@ def select_ops(*args: Any, **kwargs: Any) -> list[Any]:
 def select_ts(*args: Any, **kwargs: Any) -> list[Any]:
     """Tensors, and those of ``graph=`` whose name matches one of the regular expressions."""
     return _select(args, kwargs.get("graph"), make_list_of_t, filter_ts_from_regex)
+
+
+def select_ops_and_ts(*args: Any, **kwargs: Any) -> tuple[list[Any], list[Any]]:
+    """(operations, tensors) of those given; an expression is for tensors where it begins with ``(?#ts)``."""
+
+    def for_tensors(item: Any) -> bool:
+        if isinstance(item, Tensor):
+            return True
+        return can_be_regex(item) and make_regex(item).pattern.startswith("(?#ts)")
+
+    ts = [item for item in args if for_tensors(item)]
+    return (
+        select_ops(*(item for item in args if not for_tensors(item)), **kwargs),
+        select_ts(*ts, **kwargs),
+    )
 
 
 def _select(

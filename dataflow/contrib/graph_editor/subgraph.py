@@ -5,10 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.contrib.graph_editor.elements import make_list_of_op, unique
-from dataflow.contrib.graph_editor.select import get_name_scope_ops, select_ops
+from dataflow.contrib.graph_editor.select import (
+    compute_boundary_ts,
+    get_name_scope_ops,
+    get_walks_union_ops,
+    select_ops,
+)
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
+
+
+def _chosen(indices: Any, tensors: list[Tensor]) -> list[Tensor]:
+    if indices is None:
+        return list(tensors)
+    found = []
+    for item in indices:
+        if isinstance(item, Tensor) and not any(item is t for t in tensors):
+            raise ValueError(f"{item.name!r} is none of {[t.name for t in tensors]}.")
+        if not isinstance(item, Tensor) and not 0 <= item < len(tensors):
+            raise ValueError(f"There is no tensor {item}: there are {len(tensors)}.")
+        found.append(item if isinstance(item, Tensor) else tensors[item])
+    return found
 
 
 class SubGraphView:
@@ -19,14 +37,7 @@ class SubGraphView:
 
     def __init__(self, inside_ops: Any = (), passthrough_ts: Any = ()) -> None:
         self._ops = make_list_of_op(inside_ops)
-        inside = set(self._ops)
-        self._inputs = unique(t for op in self._ops for t in op.inputs if t.op not in inside)
-        self._outputs = unique(
-            t
-            for op in self._ops
-            for t in op.outputs
-            if not t.consumers() or any(user not in inside for user in t.consumers())
-        )
+        self._inputs, self._outputs, _ = compute_boundary_ts(self._ops)
         passing = [t for t in passthrough_ts if t not in self._inputs]
         self._passthroughs = passing
         self._inputs += passing
@@ -78,6 +89,75 @@ class SubGraphView:
         inside = set(self._ops)
         return unique(op for t in self._outputs for op in t.consumers() if op not in inside)
 
+    def copy(self) -> SubGraphView:
+        """A view of the same, which other changes do not reach."""
+        return self.remap()
+
+    def remap(self, new_input_indices: Any = None, new_output_indices: Any = None) -> SubGraphView:
+        """A view of the same operations with other lists of inputs and outputs.
+
+        Each entry is a position in the list of now, or one of its tensors; ``None`` leaves a list as it
+        is. Outputs may come several times. Raises `ValueError` for what is not in the list.
+        """
+        view = SubGraphView.__new__(SubGraphView)
+        view._ops, view._passthroughs = list(self._ops), list(self._passthroughs)
+        view._inputs = _chosen(new_input_indices, self._inputs)
+        view._outputs = _chosen(new_output_indices, self._outputs)
+        repeated = [t for t in view._inputs if view._inputs.count(t) > 1]
+        if repeated:
+            raise ValueError(f"{repeated[0].name!r} is an input once, not several times.")
+        return view
+
+    def remap_inputs(self, new_input_indices: Any) -> SubGraphView:
+        """`remap` of the inputs."""
+        return self.remap(new_input_indices=new_input_indices)
+
+    def remap_outputs(self, new_output_indices: Any) -> SubGraphView:
+        """`remap` of the outputs."""
+        return self.remap(new_output_indices=new_output_indices)
+
+    def remap_outputs_make_unique(self) -> SubGraphView:
+        """A view with each output once."""
+        return self.remap_outputs(unique(self._outputs))
+
+    def remap_outputs_to_consumers(self) -> SubGraphView:
+        """A view with each output once for each operation that takes it."""
+        return self.remap_outputs([t for t in unique(self._outputs) for _ in t.consumers()])
+
+    def remap_default(
+        self, remove_input_map: bool = True, remove_output_map: bool = True
+    ) -> SubGraphView:
+        """A view with the inputs and outputs that its operations have now."""
+        fresh, view = SubGraphView(self._ops, self._passthroughs), self.copy()
+        if remove_input_map:
+            view._inputs = fresh._inputs
+        if remove_output_map:
+            view._outputs = fresh._outputs
+        return view
+
+    def remove_unused_ops(self, control_inputs: bool = True) -> SubGraphView:
+        """A view without the operations that neither depend on an input nor lead to an output."""
+        used = set(
+            get_walks_union_ops(
+                self._inputs, self._outputs, within_ops=self._ops, control_inputs=control_inputs
+            )
+        )
+        view = self.copy()
+        view._ops = [op for op in self._ops if op in used]
+        return view
+
+    def reads(self, tensors: list[Tensor]) -> None:
+        """Takes note that an edit has put these in the places of its inputs."""
+        self._inputs = list(tensors)
+
+    def input_index(self, t: TensorLike) -> int:
+        """The position of an input. Raises `ValueError` for another tensor."""
+        return self._inputs.index(t)
+
+    def output_index(self, t: TensorLike) -> int:
+        """The position of an output. Raises `ValueError` for another tensor."""
+        return self._outputs.index(t)
+
     def __bool__(self) -> bool:
         return bool(self._ops or self._passthroughs)
 
@@ -93,6 +173,8 @@ def make_view(*args: Any, **kwargs: Any) -> SubGraphView:
     views = [arg for arg in args if isinstance(arg, SubGraphView)]
     if len(args) == 1 and views:
         return views[0]
+    if len(args) == 1 and isinstance(args[0], (list, tuple)):
+        args = tuple(args[0])
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
     ops = select_ops(*(arg for arg in args if not isinstance(arg, Tensor)), **kwargs)
     return SubGraphView(ops, tensors)
