@@ -84,6 +84,11 @@ def diagonal_scale(loc: TensorLike | None, scale_diag: Any, multiplier: Any) -> 
     """The scale of `MultivariateNormalDiag`: a diagonal, a multiple of the identity, or both."""
     if scale_diag is not None:
         diagonal = convert_to_tensor(scale_diag, name="scale_diag")
+        if diagonal.get_shape().ndims == 0:
+            raise ValueError(
+                "scale_diag needs at least 1 dimension, that of the vectors' elements; got a number. For "
+                "one number instead of vectors use the distribution of numbers: Normal, Laplace, ..."
+            )
         if multiplier is not None:
             diagonal = diagonal + convert_to_tensor(multiplier, diagonal.dtype)[..., None]
         return DiagonalScale(diagonal)

@@ -208,7 +208,7 @@ python.data.kernel_tests.test_base : python.dataset_tests
 python.feature_column.{feature_column feature_column_v2 feature_column_lib} : feature_column python.feature_columns
 python.feature_column.{sequence_feature_column dense_features utils} : feature_column python.feature_columns
 python.feature_column.serialization : feature_column.serialization
-python.util.{deprecation tf_export tf_contextlib} : python.util.decorators
+python.util.{deprecation decorator_utils tf_export tf_contextlib} : python.util.decorators
 python.eager.backprop : functions.traced python.gradient_functions tf
 python.eager.function : contrib.eager functions.traced
 python.eager.def_function : functions.traced contrib.eager

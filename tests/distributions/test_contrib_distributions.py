@@ -583,3 +583,9 @@ def test_a_bijector_of_ones_own_by_its_class() -> None:
                 getattr(bijector, method)(0.0)
             with pytest.raises(NotImplementedError, match=f"{method}_log_det_jacobian not impl"):
                 getattr(bijector, f"{method}_log_det_jacobian")(0.0, 0)
+
+
+def test_a_diagonal_that_is_a_number() -> None:
+    for kind in (ds.MultivariateNormalDiag, ds.VectorLaplaceDiag, ds.VectorExponentialDiag):
+        with pytest.raises(ValueError, match="at least 1 dimension"):
+            kind(-1.0, -5.0)

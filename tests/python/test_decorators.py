@@ -142,3 +142,16 @@ def test_what_a_deprecation_must_say(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(said) == 3
     doc = decorators.rewrite_argument_docstring("dim: `dim` is the axis.", "dim", "axis")
     assert doc == "axis: `axis` is the axis."
+
+
+def test_what_a_decorator_is_put_on() -> None:
+    from dataflow.python.util import decorator_utils
+
+    assert (
+        decorator_utils.get_qualified_name(tf_decorator.TFDecorator.__call__)
+        == "TFDecorator.__call__"
+    )
+    for fine in (add, functools.partial(add, 1), int):
+        decorator_utils.validate_callable(fine, "test")
+    with pytest.raises(ValueError, match="make sure @property appears before @test"):
+        decorator_utils.validate_callable(property(add), "test")

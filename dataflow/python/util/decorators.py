@@ -43,16 +43,27 @@ def _warning(text: str, key: Any, warn_once: bool) -> None:
         logging.warning("%s", text)
 
 
+def get_qualified_name(function: Any) -> str:
+    """The name of a function with those of the classes that it is in."""
+    return function.__qualname__  # type: ignore[no-any-return]
+
+
+def validate_callable(func: Any, decorator_name: str) -> None:
+    """Raises `ValueError` where a decorator of this name was put on something that cannot be called."""
+    if not callable(func):
+        raise ValueError(
+            f"{func} is not a function. If this is a property, make sure @property appears before "
+            f"@{decorator_name} in your source code:\n\n@property\n@{decorator_name}\ndef method(...)"
+        )
+
+
 def _checked(date: str | None, instructions: str, function: Any = str) -> None:
     """Raises `ValueError` for what says nothing, or puts the decorators in the wrong order."""
     if date is not None and not re.fullmatch(r"20\d\d-[01]\d-[0123]\d", date):
         raise ValueError(f"Date must be YYYY-MM-DD or None, got {date!r}.")
     if not instructions:
         raise ValueError("Don't deprecate things without conversion instructions!")
-    if not callable(function):
-        raise ValueError(
-            f"{function!r} is not a function. If this is a property, apply @property after the decorator."
-        )
+    validate_callable(function, "deprecated")
 
 
 def deprecated(
