@@ -455,7 +455,6 @@ _CONTRIB = {
     "kafka": ("a reader of Kafka", "use tf.data.Dataset.from_generator"),
     "kinesis": ("a reader of Kinesis", "use tf.data.Dataset.from_generator"),
     "labeled_tensor": ("tensors with named axes", "use plain tensors, and name axes in comments"),
-    "linear_optimizer": ("SDCA", "use tf.train.FtrlOptimizer"),
     "lite": ("the converter for phones", "save with tf.saved_model.simple_save and convert there"),
     "memory_stats": ("counters of GPU memory", "look at tf.RunMetadata of a traced run"),
     "meta_graph_transform": ("changes of saved graphs", "use tf.graph_util"),

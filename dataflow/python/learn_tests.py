@@ -15,6 +15,7 @@ from dataflow.ops.sources import constant
 
 __all__ = [
     "assert_estimator_contract",
+    "assert_in_range",
     "get_quantile_based_buckets",
     "iris_input_logistic_fn",
     "iris_input_multiclass_fn",
@@ -27,6 +28,11 @@ def assert_estimator_contract(tester: Any, estimator_class: Any) -> None:
     names = inspect.signature(estimator_class.__init__).parameters
     for name in ("config", "model_dir"):
         assert name in names
+
+
+def assert_in_range(min_value: Any, max_value: Any, key: Any, metrics: Any) -> None:
+    """Asserts that the metric ``key`` is between the two."""
+    assert min_value <= metrics[key] <= max_value, f"{key}: {metrics[key]}"
 
 
 def get_quantile_based_buckets(feature_values: Any, num_buckets: int) -> list[float]:

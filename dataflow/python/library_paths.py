@@ -54,6 +54,7 @@ contrib.testing.python.framework.util_test : contrib.testing
 contrib.framework.python.ops.prettyprint_ops : contrib.framework
 python.debug.lib.debug_data : python.debug
 python.debug.wrappers.{hooks local_cli_wrapper dumping_wrapper grpc_wrapper} : python.debug
+contrib.linear_optimizer.python.sdca_optimizer : contrib.linear_optimizer
 contrib.learn.python.learn.estimators.dnn_linear_combined : contrib.learn python.learn_names
 python.training.tracking.tracking : ops.trackable python.tracked_resources train
 python.training.saver_test_utils : python.saver_tests

@@ -277,6 +277,7 @@ contrib.learn.python.learn.estimators.{dnn linear} : contrib.learn python.learn_
 contrib.learn.python.learn.estimators.{estimator prediction_key} : contrib.learn
 contrib.learn.python.learn.estimators.run_config : contrib.learn.run_config contrib.learn
 contrib.learn.python.learn.run_config : contrib.learn.run_config contrib.learn
+contrib.learn.python.learn.{evaluable trainable} : contrib.learn.roles
 contrib.learn.python.learn.estimators.model_fn : contrib.learn.model_fn contrib.learn
 contrib.learn.python.learn.estimators.{constants metric_key} : contrib.learn.keys
 contrib.learn.python.learn.estimators.{estimator_test_utils test_data} : python.learn_tests

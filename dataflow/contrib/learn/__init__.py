@@ -71,6 +71,7 @@ from dataflow.contrib.learn.logging_monitors import LoggingTrainable, PrintTenso
 from dataflow.contrib.learn.monitors import StopAtStep
 from dataflow.contrib.learn.validation_monitor import ValidationMonitor
 from dataflow.contrib.learn.prediction_key import PredictionKey
+from dataflow.contrib.learn.roles import Evaluable, Trainable
 from dataflow.contrib.learn.run_config import RunConfig
 from dataflow.contrib.learn.step_monitors import (
     BaseMonitor,
@@ -96,6 +97,7 @@ __all__ = [
     "DNNLinearCombinedRegressor",
     "DNNRegressor",
     "Estimator",
+    "Evaluable",
     "Experiment",
     "ExportStrategy",
     "GraphDump",
@@ -121,6 +123,7 @@ __all__ = [
     "SummarySaver",
     "SummaryWriterCache",
     "TaskType",
+    "Trainable",
     "ValidationMonitor",
     "binary_svm_head",
     "build_parsing_serving_input_fn",

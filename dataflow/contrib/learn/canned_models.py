@@ -158,7 +158,9 @@ def dnn_model_fn(
 
     with variable_scope("dnn", values=list(features.values())):
         logits = _deep_logits(features, mode, head.logits_dimension, params, config)
-        return head.create_model_fn_ops(features, mode, labels, train_op_fn, logits)  # type: ignore[no-any-return]
+        return head.create_model_fn_ops(  # type: ignore[no-any-return]
+            features=features, mode=mode, labels=labels, train_op_fn=train_op_fn, logits=logits
+        )
 
 
 def linear_model_fn(
@@ -181,7 +183,9 @@ def linear_model_fn(
             made = optimizer_instance(params.get("optimizer") or "Ftrl", _linear_rate(columns))
             return made.apply_gradients(pairs, global_step=get_global_step())
 
-        return head.create_model_fn_ops(features, mode, labels, train_op_fn, logits)  # type: ignore[no-any-return]
+        return head.create_model_fn_ops(  # type: ignore[no-any-return]
+            features=features, mode=mode, labels=labels, train_op_fn=train_op_fn, logits=logits
+        )
 
 
 def combined_model_fn(
@@ -220,7 +224,9 @@ def combined_model_fn(
         activation_summaries(parts[-1], "linear")
     logits = parts[0] if len(parts) == 1 else parts[0] + parts[1]
     train = _train_of_both(params, bool(deep), linear)
-    return head.create_model_fn_ops(features, mode, labels, train, logits)  # type: ignore[no-any-return]
+    return head.create_model_fn_ops(  # type: ignore[no-any-return]
+        features=features, mode=mode, labels=labels, train_op_fn=train, logits=logits
+    )
 
 
 def _train_of_both(params: Any, deep: bool, linear: Sequence[Any]) -> Callable[..., Any]:
@@ -234,7 +240,8 @@ def _train_of_both(params: Any, deep: bool, linear: Sequence[Any]) -> Callable[.
                 params.get("embedding_lr_multipliers"), "dnn/input_from_feature_columns"
             )
             own = default_graph().get_collection("dnn")
-            step = _train(loss, optimizer, _DEEP_RATE, "dnn", clip, not linear, own, factors)
+            counts = not (linear and params.get("fix_global_step_increment_bug"))
+            step = _train(loss, optimizer, _DEEP_RATE, "dnn", clip, counts, own, factors)
             steps.append(step)
         if linear:
             optimizer = _optimizer(params.get("linear_optimizer"), "Ftrl")

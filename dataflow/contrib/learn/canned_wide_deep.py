@@ -1,4 +1,8 @@
-"""The wide and deep estimators of `tf.contrib.learn`."""
+"""The wide and deep estimators of `tf.contrib.learn`.
+
+With both parts the global step counts each step twice, as in TensorFlow, unless they are made with
+``fix_global_step_increment_bug=True``: ``fit(steps=100)`` makes half as many.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +47,13 @@ class DNNLinearCombinedClassifier(ClassesEstimator):
         embedding_lr_multipliers: Any = None,
         input_layer_min_slice_size: Any = None,
         label_keys: Any = None,
-        fix_global_step_increment_bug: bool = False,  # there is none here
+        fix_global_step_increment_bug: bool = False,
     ) -> None:
         head = classes_head(n_classes, weight_column_name, enable_centered_bias, label_keys)
         params = _both(
             head, linear_feature_columns, linear_optimizer, _joint_linear_weights,
             dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn, dnn_dropout,
-            gradient_clip_norm, embedding_lr_multipliers, input_layer_min_slice_size,
+            gradient_clip_norm, embedding_lr_multipliers, input_layer_min_slice_size, fix_global_step_increment_bug,
         )  # fmt: skip
         super().__init__(model_dir, config, feature_engineering_fn, params)
 
@@ -78,13 +82,13 @@ class DNNLinearCombinedRegressor(NumbersEstimator):
         feature_engineering_fn: Any = None,
         embedding_lr_multipliers: Any = None,
         input_layer_min_slice_size: Any = None,
-        fix_global_step_increment_bug: bool = False,  # there is none here
+        fix_global_step_increment_bug: bool = False,
     ) -> None:
         head = numbers_head(label_dimension, weight_column_name, enable_centered_bias)
         params = _both(
             head, linear_feature_columns, linear_optimizer, _joint_linear_weights,
             dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn, dnn_dropout,
-            gradient_clip_norm, embedding_lr_multipliers, input_layer_min_slice_size,
+            gradient_clip_norm, embedding_lr_multipliers, input_layer_min_slice_size, fix_global_step_increment_bug,
         )  # fmt: skip
         super().__init__(model_dir, config, feature_engineering_fn, params)
 
@@ -110,13 +114,13 @@ class DNNLinearCombinedEstimator(CannedEstimator):
         config: Any = None,
         feature_engineering_fn: Any = None,
         embedding_lr_multipliers: Any = None,
-        fix_global_step_increment_bug: bool = False,  # there is none here
+        fix_global_step_increment_bug: bool = False,
         input_layer_min_slice_size: Any = None,
     ) -> None:
         params = _both(
             head, linear_feature_columns, linear_optimizer, _joint_linear_weights,
             dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn, dnn_dropout,
-            gradient_clip_norm, embedding_lr_multipliers, input_layer_min_slice_size,
+            gradient_clip_norm, embedding_lr_multipliers, input_layer_min_slice_size, fix_global_step_increment_bug,
         )  # fmt: skip
         super().__init__(model_dir, config, feature_engineering_fn, params)
 
@@ -136,6 +140,7 @@ def _both(
     clip: float | None,
     multipliers: Any,
     slice_size: Any,
+    counts_once: bool,
 ) -> dict[str, Any]:
     linear, deep = tuple(linear_columns or ()), tuple(dnn_columns or ())
     if not linear and not deep:
@@ -153,4 +158,5 @@ def _both(
         "gradient_clip_norm": clip,
         "embedding_lr_multipliers": multipliers,
         "input_layer_min_slice_size": slice_size,
+        "fix_global_step_increment_bug": counts_once,
     }

@@ -13,10 +13,11 @@ import numpy as np
 from dataflow.contrib.feature_columns import UNNAMED, real_valued_column
 from dataflow.contrib.learn.exports import as_receiver_fn
 from dataflow.contrib.learn.keys import MetricKey
-from dataflow.contrib.learn.metric_spec import metric_ops
+from dataflow.contrib.learn.metric_spec import averaged, metric_ops
 from dataflow.contrib.learn.model_fn import ModelFnOps
 from dataflow.contrib.learn.modes import ModeKeys
 from dataflow.contrib.learn.monitors import replace_monitors_with_hooks
+from dataflow.contrib.learn.roles import Evaluable, Trainable
 from dataflow.contrib.learn.run_config import RunConfig
 from dataflow.estimator import estimator as core
 from dataflow.estimator.head_estimators import add_metrics
@@ -31,7 +32,7 @@ from dataflow.ops.sparse_tensor import SparseTensor, sparse_placeholder
 from dataflow.train.session_run_hook import SessionRunHook
 
 
-class Estimator:
+class Estimator(Trainable, Evaluable):
     """A model function with `fit`, `evaluate` and `predict`, on arrays or input functions.
 
     ``model_fn(features, labels, mode, params, config, model_dir)`` (all after ``labels`` may be left
@@ -178,11 +179,21 @@ class Estimator:
         return found if as_iterable else _gathered(list(found), iterate_batches)
 
     def export_savedmodel(
-        self, export_dir_base: Any, serving_input_fn: Any, *args: Any, **kwargs: Any
+        self,
+        export_dir_base: Any,
+        serving_input_fn: Any,
+        default_output_alternative_key: Any = None,
+        assets_extra: Any = None,
+        as_text: bool = False,
+        checkpoint_path: Any = None,
+        graph_rewrite_specs: Any = None,
+        strip_default_attrs: bool = False,
     ) -> bytes:
         """`tf.estimator.Estimator.export_savedmodel`; ``serving_input_fn`` may return `InputFnOps`."""
         receiver = as_receiver_fn(serving_input_fn)
-        return self.core.export_savedmodel(export_dir_base, receiver, *args, **kwargs)
+        return self.core.export_savedmodel(
+            export_dir_base, receiver, assets_extra, as_text, checkpoint_path, strip_default_attrs
+        )
 
 
 class _OneBatchOfConstants(SessionRunHook):
@@ -226,6 +237,11 @@ def _spec(mode: str, found: Any) -> EstimatorSpec:
         ops = ops._replace(loss=None, train_op=None, eval_metric_ops=None)
         several = len(ops.output_alternatives or ()) > 1
         return ops.estimator_spec(next(iter(ops.output_alternatives)) if several else None)
+    metrics = {
+        name: metric if isinstance(metric, tuple) else averaged(metric, str(name))
+        for name, metric in (ops.eval_metric_ops or {}).items()
+    }
+    ops = ops._replace(eval_metric_ops=metrics)
     spec = ops.estimator_spec()
     reported = (ops.eval_metric_ops or {}).get(MetricKey.LOSS)
     if reported is None:

@@ -41,6 +41,8 @@ class Experiment:
     ) -> None:
         if not hasattr(estimator, "evaluate"):
             raise ValueError("`estimator` must implement `Evaluable`.")
+        if not hasattr(estimator, "fit") and not hasattr(estimator, "train"):
+            raise ValueError("`estimator` must implement `Trainable`.")
         self._estimator = estimator
         self._is_old = hasattr(estimator, "fit")
         if eval_metrics and not self._is_old:
@@ -61,6 +63,10 @@ class Experiment:
         self._min_eval_frequency = (
             local_eval_frequency if min_eval_frequency is None else min_eval_frequency
         )
+        if train_steps_per_iteration is not None and not isinstance(train_steps_per_iteration, int):
+            raise ValueError(
+                f"`train_steps_per_iteration` must be an integer. Got {train_steps_per_iteration!r}."
+            )
         self._steps_per_iteration = train_steps_per_iteration
 
     @property
@@ -87,8 +93,21 @@ class Experiment:
                 monitors=self._train_monitors,
             )
         return self._estimator.train(
-            self._train_input_fn, hooks=self._train_monitors, steps=steps, max_steps=max_steps
+            input_fn=self._train_input_fn,
+            hooks=self._train_monitors,
+            steps=steps,
+            max_steps=max_steps,
         )
+
+    def extend_train_hooks(self, additional_hooks: Any) -> None:
+        """Adds hooks of the training."""
+        self._train_monitors = [*self._train_monitors, *additional_hooks]
+
+    def reset_export_strategies(self, new_export_strategies: Any = None) -> Any:
+        """Exports by these from now on; returns those of before."""
+        before = self._export_strategies
+        self._export_strategies = _as_strategies(new_export_strategies)
+        return before
 
     def _evaluate(self, name: str | None, steps: int | None) -> dict[str, Any]:
         given: dict[str, Any] = {"input_fn": self._eval_input_fn, "steps": steps, "name": name}
@@ -97,8 +116,13 @@ class Experiment:
         return self._estimator.evaluate(hooks=self._eval_hooks, **given)  # type: ignore[no-any-return]
 
     def train(self, delay_secs: float | None = None) -> Any:
-        """Trains up to step ``train_steps``; in a cluster, as the task that this process is."""
+        """Trains up to step ``train_steps``; in a cluster, as the task that this process is.
+
+        It begins after ``delay_secs``, by default five seconds for each task before this one.
+        """
         config = self._estimator.config
+        if delay_secs is None:
+            delay_secs = min(60, 5 * (config.task_id or 0))
         server = start_server(config) if config.cluster_spec.jobs and config.master else None
         try:
             if delay_secs:
@@ -162,7 +186,7 @@ class Experiment:
             steps = self._train_steps
             every = 1000 if steps is None else min(self._min_eval_frequency or 1, steps)
         found: dict[str, Any] | None = None
-        wanted = continuous_eval_predicate_fn or (lambda metrics: True)
+        wanted = _predicate(continuous_eval_predicate_fn)
         while wanted(found):
             if found and self._train_steps and found[GraphKeys.GLOBAL_STEP] >= self._train_steps:
                 break
@@ -176,24 +200,35 @@ class Experiment:
         found = latest_checkpoint(self._estimator.model_dir)
         return 0 if found is None else int(load_variable(found, GraphKeys.GLOBAL_STEP))
 
-    def continuous_eval(self, delay_secs: float | None = None, max_evaluations: Any = None) -> Any:
+    def continuous_eval(
+        self,
+        delay_secs: float | None = None,
+        evaluate_checkpoint_only_once: bool = True,
+        continuous_eval_predicate_fn: Any = None,
+        max_evaluations: int | None = None,
+    ) -> Any:
         """Evaluates each new checkpoint until one of step ``train_steps``; returns the last result.
 
-        ``max_evaluations`` bounds their number.
+        Between two evaluations ``continuous_eval_throttle_secs`` pass. ``max_evaluations`` bounds their
+        number; ``continuous_eval_predicate_fn(metrics)`` ends them by returning False.
         """
         delay = self._eval_delay_secs if delay_secs is None else delay_secs
         if delay:
             time.sleep(delay)
-        seen, count, found = None, 0, None
-        while max_evaluations is None or count < max_evaluations:
+        seen, count, found, new = None, 0, None, None
+        wanted = _predicate(continuous_eval_predicate_fn)
+        while (max_evaluations is None or count < max_evaluations) and wanted(new):
+            began, new = time.time(), None
             latest = self._estimator_checkpoint()
-            if latest is None or latest == seen:
+            if latest is None or (evaluate_checkpoint_only_once and latest == seen):
                 time.sleep(min(self._throttle_secs, 1.0))
                 continue
             seen, count = latest, count + 1
-            found = self._evaluate("continuous", self._eval_steps)
+            found = new = self._evaluate("continuous", self._eval_steps)
             if self._train_steps is not None and found[GraphKeys.GLOBAL_STEP] >= self._train_steps:
                 break
+            if count != max_evaluations:
+                time.sleep(max(0.0, self._throttle_secs - (time.time() - began)))
         return found
 
     def _estimator_checkpoint(self) -> str | None:
@@ -211,6 +246,17 @@ class Experiment:
         found = self._evaluate("one_pass", 1)
         self._exported(found)
         return found
+
+
+def _predicate(given: Any) -> Any:
+    """``given``, or what is always true; `ValueError` for what cannot be called."""
+    if given is None:
+        return lambda metrics: True
+    if not callable(given):
+        raise ValueError(
+            f"`continuous_eval_predicate_fn` must be a callable, or None, got {given!r}."
+        )
+    return given
 
 
 def _as_strategies(given: Any) -> tuple[ExportStrategy, ...]:

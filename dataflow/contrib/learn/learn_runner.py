@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.contrib.hyperparameters import HParams
 from dataflow.contrib.learn.experiment import Experiment
 from dataflow.estimator.cluster_task import TaskType
+from dataflow.estimator.run_config import RunConfig
 
 #: What each task of a cluster does where no schedule is given.
 _SCHEDULES = {
@@ -39,19 +41,57 @@ def run(
     if not callable(experiment_fn):
         raise TypeError("Experiment builder 'experiment_fn' is not callable.")
     if run_config is not None:
-        if getattr(run_config, "model_dir", None) is None:
-            raise ValueError("Must specify a model directory `model_dir` in `run_config`.")
-        experiment = experiment_fn(run_config, hparams)
+        experiment = _of_config(experiment_fn, run_config, hparams)
     else:
+        if not output_dir:
+            raise ValueError("Must specify an output directory `output_dir`.")
+        if hparams is not None:
+            raise ValueError("Must set `hparams` as None for `experiment_fn` with `output_dir`.")
         experiment = experiment_fn(output_dir)
     if not isinstance(experiment, Experiment):
         raise TypeError(f"Experiment builder did not return an Experiment, got {experiment!r}.")
-    config = experiment.estimator.config
-    if schedule is None:
-        in_cluster = config.cluster_spec.jobs or config.task_type == TaskType.EVALUATOR
-        schedule = _SCHEDULES[config.task_type] if in_cluster else "train_and_evaluate"
+    schedule = schedule or _default_schedule(experiment.estimator.config)
     task = getattr(experiment, schedule, None)
-    if schedule.startswith("_") or not callable(task):
-        known = sorted(n for n in dir(experiment) if not n.startswith("_") and n != "estimator")
+    known = sorted(
+        name
+        for name in dir(type(experiment))
+        if not name.startswith("_") and callable(getattr(type(experiment), name))
+    )
+    if schedule.startswith("_") or not hasattr(experiment, schedule):
         raise ValueError(f"Schedule references non-existent task {schedule}; choose from {known}.")
+    if not callable(task):
+        raise TypeError(f"Schedule references non-callable member {schedule}; choose from {known}.")
     return task()
+
+
+def _of_config(experiment_fn: Callable[..., Any], run_config: Any, hparams: Any) -> Any:
+    if not isinstance(run_config, RunConfig):
+        raise ValueError(f"`run_config` must be `RunConfig` instance, got {run_config!r}.")
+    if not run_config.model_dir:
+        raise ValueError("Must specify a model directory `model_dir` in `run_config`.")
+    if hparams is not None and not isinstance(hparams, HParams):
+        raise ValueError(f"`hparams` must be `HParams` instance, got {hparams!r}.")
+    experiment = experiment_fn(run_config, hparams)
+    used = getattr(getattr(experiment, "estimator", None), "config", run_config)
+    if getattr(used, "model_dir", None) not in (None, run_config.model_dir):
+        raise RuntimeError(
+            "`RunConfig` instance is expected to be used by the `Estimator` inside the `Experiment`: "
+            f"expected {run_config.model_dir}, but got {used.model_dir}."
+        )
+    return experiment
+
+
+def _default_schedule(config: Any) -> str:
+    """What this process's task does; ``train_and_evaluate`` where there is no cluster."""
+    jobs = config.cluster_spec.jobs if config is not None and config.cluster_spec else ()
+    if config is not None and config.task_type == TaskType.EVALUATOR:
+        return _SCHEDULES[TaskType.EVALUATOR]
+    if not {TaskType.PS, TaskType.WORKER, TaskType.MASTER, TaskType.CHIEF} & set(jobs):
+        return "train_and_evaluate"
+    if not config.task_type:
+        raise ValueError("Must specify a schedule: TF_CONFIG names a cluster, but no task.")
+    if config.task_type not in _SCHEDULES:
+        raise ValueError(
+            f"No default schedule for task type: {config.task_type}. Please specify a schedule."
+        )
+    return _SCHEDULES[config.task_type]
