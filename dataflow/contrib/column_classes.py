@@ -163,6 +163,8 @@ class CrossedColumn(_Column, CategoricalColumn):
     hash_bucket_size: int
     hash_key: int | None
     combiner: str
+    ckpt_to_load_from: str | None = None
+    tensor_name_in_ckpt: str | None = None
 
     def _leaves(self) -> Iterator[Any]:
         for column in self.columns:

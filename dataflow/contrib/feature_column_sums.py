@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dataflow.contrib.feature_columns import sort_key
 from dataflow.feature_column import layers
 from dataflow.feature_column.base import CategoricalColumn
+from dataflow.feature_column.embedding import table_from_checkpoint
 from dataflow.feature_column.numeric import NumericColumn
 from dataflow.feature_column.transformation import LazyBuilder
 from dataflow.graph.tensor import Tensor
@@ -103,6 +104,10 @@ def weighted_sum_from_feature_columns(
                     shape=[layers.num_weights(column), num_outputs],
                     **settings,
                 )
+                checkpoint = getattr(column, "ckpt_to_load_from", None)
+                if isinstance(column, CategoricalColumn):
+                    name = getattr(column, "tensor_name_in_ckpt", None)
+                    table_from_checkpoint(variable, checkpoint, name)
                 if is_number or not isinstance(column, CategoricalColumn):
                     made: Any = column._get_dense_tensor(known)
                 else:

@@ -225,6 +225,7 @@ def crossed_column(
     """All combinations of the columns' features, hashed into ``hash_bucket_size`` buckets.
 
     ``columns``: sparse columns (their features, not their ids, are crossed), bucketized ones and crosses.
+    The weights of a linear model begin with the tensor ``tensor_name_in_ckpt`` of a checkpoint, where given.
     Without ``hash_key`` buckets are those of TensorFlow's first crosses, with
     ``SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY`` those of `tf.feature_column.crossed_column`. Raises
     `TypeError` for other columns, `ValueError` for fewer than two columns or buckets.
@@ -242,7 +243,13 @@ def crossed_column(
             f"Given: {len(columns)} and {hash_bucket_size}"
         )
     ordered = tuple(sorted(columns, key=lambda column: column.name))
-    return classes.CrossedColumn(ordered, hash_bucket_size, hash_key, combiner)
+    if (ckpt_to_load_from is None) != (tensor_name_in_ckpt is None):
+        raise ValueError(
+            "Must specify both `ckpt_to_load_from` and `tensor_name_in_ckpt` or none of them."
+        )
+    return classes.CrossedColumn(
+        ordered, hash_bucket_size, hash_key, combiner, ckpt_to_load_from, tensor_name_in_ckpt
+    )
 
 
 def create_feature_spec_for_parsing(feature_columns: Sequence[Any]) -> dict[str, Any]:

@@ -5,11 +5,24 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
+
 from dataflow.estimator.cluster_task import ClusterTask, task_from_environment
 from dataflow.formats.local_paths import local_path
 from dataflow.runtime.config import ConfigProto
 
 _UNSET = object()
+#: What TF_CONFIG says, and no program.
+_OF_THE_TASK = (
+    "master",
+    "task_type",
+    "task_id",
+    "is_chief",
+    "cluster_spec",
+    "num_ps_replicas",
+    "num_worker_replicas",
+    "global_id_in_cluster",
+)
 _LOGGED_FIRST = (
     "model_dir",
     "tf_random_seed",
@@ -68,14 +81,6 @@ class RunConfig:
         self.save_checkpoints_steps = (
             None if save_checkpoints_steps is _UNSET else save_checkpoints_steps
         )
-        for name, value in (
-            ("save_checkpoints_steps", self.save_checkpoints_steps),
-            ("save_checkpoints_secs", self.save_checkpoints_secs),
-            ("save_summary_steps", save_summary_steps),
-            ("keep_checkpoint_max", keep_checkpoint_max),
-        ):
-            if value is not None and value < 0:
-                raise ValueError(f"{name} should be >= 0, got {value}.")
         if experimental_distribute is not None:
             train_distribute = train_distribute or experimental_distribute.train_distribute
             eval_distribute = eval_distribute or experimental_distribute.eval_distribute
@@ -85,6 +90,18 @@ class RunConfig:
         ):
             if strategy is not None and not hasattr(strategy, "scope"):
                 raise ValueError(f"{name} is a tf.distribute.Strategy or None, got {strategy!r}.")
+        _check(
+            {
+                "model_dir": model_dir,
+                "tf_random_seed": tf_random_seed,
+                "save_summary_steps": save_summary_steps,
+                "save_checkpoints_steps": self.save_checkpoints_steps,
+                "save_checkpoints_secs": self.save_checkpoints_secs,
+                "session_config": session_config,
+                "keep_checkpoint_max": keep_checkpoint_max,
+                "keep_checkpoint_every_n_hours": keep_checkpoint_every_n_hours,
+            }
+        )
         self.model_dir = None if model_dir is None else local_path(model_dir)
         self.tf_random_seed = tf_random_seed
         self.save_summary_steps = save_summary_steps
@@ -126,17 +143,54 @@ class RunConfig:
             super().__setattr__(name, value)
 
     def replace(self, **kwargs: Any) -> RunConfig:
-        """A copy with other values; raises `ValueError` for unknown names."""
+        """A copy with other values.
+
+        Raises `ValueError` for names that are none of the constructor's, and for values that cannot be.
+        """
+        steps, secs = (kwargs.get(f"save_checkpoints_{each}") for each in ("steps", "secs"))
+        if steps is not None and secs is not None:
+            raise ValueError(
+                "`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set."
+            )
         result = copy.copy(self)
-        if kwargs.get("save_checkpoints_steps") is not None:
+        if steps is not None:
             kwargs.setdefault("save_checkpoints_secs", None)
-        elif kwargs.get("save_checkpoints_secs") is not None:
+        elif secs is not None:
             kwargs.setdefault("save_checkpoints_steps", None)
         for name, value in kwargs.items():
-            if name not in vars(self):
-                raise ValueError(f"Replacing {name} is not supported: RunConfig has no such value.")
+            if name not in vars(self) or name in _OF_THE_TASK:
+                raise ValueError(
+                    f"Replacing {name} is not supported: it is no setting of RunConfig."
+                )
             setattr(result, name, value)
+        _check(kwargs)
         return result
+
+
+def _check(values: dict[str, Any]) -> None:
+    """Raises `ValueError` for a setting that cannot be; others and ``None`` are passed over."""
+    given = {name: value for name, value in values.items() if value is not None}
+    for name in (
+        "save_checkpoints_steps",
+        "save_checkpoints_secs",
+        "save_summary_steps",
+        "keep_checkpoint_max",
+    ):
+        if given.get(name, 0) < 0:
+            raise ValueError(f"{name} should be >= 0, got {given[name]}.")
+    if given.get("keep_checkpoint_every_n_hours", 1) <= 0:
+        raise ValueError(
+            "keep_checkpoint_every_n_hours should be > 0, got "
+            f"{given['keep_checkpoint_every_n_hours']}."
+        )
+    if given.get("model_dir", "folder") == "":
+        raise ValueError("model_dir should be non-empty.")
+    if not isinstance(given.get("tf_random_seed", 1), (int, np.integer)):
+        raise ValueError(f"tf_random_seed must be integer, got {given['tf_random_seed']!r}.")
+    if not hasattr(given.get("session_config", ConfigProto()), "allow_soft_placement"):
+        raise ValueError(
+            f"session_config must be instance of ConfigProto, got {given['session_config']!r}."
+        )
 
 
 def config_text(config: RunConfig) -> str:

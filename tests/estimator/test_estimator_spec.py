@@ -79,3 +79,23 @@ def test_no_metric_is_called_as_the_global_step_and_receivers_take_tensors(tmp_p
         estimator.evaluate(data, steps=1)
     with pytest.raises(ValueError, match="must be a Tensor or SparseTensor, got 'no'"):
         tf.estimator.export.ServingInputReceiver("no", tf.placeholder(tf.string))
+
+
+def test_settings_that_cannot_be_are_refused_also_when_replaced() -> None:
+    config = tf.estimator.RunConfig()
+    for settings, text in (
+        ({"model_dir": ""}, "model_dir should be non-empty"),
+        ({"save_summary_steps": -1}, "save_summary_steps should be >= 0"),
+        ({"keep_checkpoint_every_n_hours": 0}, "should be > 0"),
+        ({"tf_random_seed": 1.0}, "must be integer"),
+        ({"session_config": {}}, "must be instance of ConfigProto"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            tf.estimator.RunConfig(**settings)
+        with pytest.raises(ValueError, match=text):
+            config.replace(**settings)
+    with pytest.raises(ValueError, match="cannot be both set"):
+        config.replace(save_checkpoints_steps=1, save_checkpoints_secs=1)
+    with pytest.raises(ValueError, match="Replacing master is not supported"):
+        config.replace(master="grpc://x")
+    assert config.replace(save_summary_steps=None, tf_random_seed=3).tf_random_seed == 3

@@ -70,7 +70,7 @@ class RunConfig(run_config.RunConfig):
                 f"model_dir in TF_CONFIG. model_dir: {model_dir}, TF_CONFIG: {in_environment}."
             )
         super().__init__(
-            model_dir=in_environment if model_dir is None else model_dir,
+            model_dir=(in_environment if model_dir is None else model_dir) or None,
             tf_random_seed=tf_random_seed,
             save_summary_steps=save_summary_steps,
             session_config=session_config,

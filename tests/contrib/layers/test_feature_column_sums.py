@@ -216,3 +216,20 @@ def test_columns_tell_their_features() -> None:
     assert shared.shared_embedding_name == "table" and shared.length == 10
     with pytest.raises(ValueError, match="dimension must be greater than 0"):
         layers.real_valued_column("none", 0)
+
+
+def test_weights_of_a_cross_may_begin_with_those_of_a_checkpoint(tmp_path) -> None:
+    path = str(tmp_path / "model.ckpt")
+    with tf.Graph().as_default(), tf.Session() as session:
+        saved = tf.get_variable("w", initializer=[[1.0], [2.0], [3.0], [4.0]])
+        session.run(saved.initializer)
+        tf.train.Saver().save(session, path)
+    with tf.Graph().as_default(), tf.Session() as session:
+        parts = [layers.sparse_column_with_hash_bucket(name, 4) for name in "ab"]
+        cross = layers.crossed_column(parts, 4, ckpt_to_load_from=path, tensor_name_in_ckpt="w")
+        features = {name: tf.constant([["x"]]) for name in "ab"}
+        _, weights, _ = layers.weighted_sum_from_feature_columns(features, [cross], 1)
+        session.run(tf.global_variables_initializer())
+        assert session.run(weights[cross][0])[:, 0].tolist() == [1.0, 2.0, 3.0, 4.0]
+    with pytest.raises(ValueError, match="or none of them"):
+        layers.crossed_column(parts, 4, ckpt_to_load_from=path)
