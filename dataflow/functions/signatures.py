@@ -15,7 +15,7 @@ import numpy as np
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.eager_tensor import EagerTensor
-from dataflow.graph.nest import ordered_keys
+from dataflow.graph.nest import flatten, ordered_keys
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.composites import parts_of
 from dataflow.ops.type_specs import TensorSpec
@@ -150,8 +150,16 @@ def described(
 ) -> tuple[list[str], tuple[tuple[Any, ...], dict[str, Any]]]:
     """The names of the tensors among the arguments, and the arguments with a `TensorSpec` in place of each tensor.
 
-    A tensor is named by its `TensorSpec`, or after its parameter; ``names`` are the parameters of ``args``.
+    A tensor is named by its `TensorSpec`, or after its parameter; ``names`` are the parameters of ``args``. Raises
+    `ValueError` where only some of the specs of one argument have names.
     """
+    for value in (*args, *kwargs.values()):
+        specs = [leaf for leaf in flatten(value) if isinstance(leaf, TensorSpec)]
+        if len({spec.name is None for spec in specs}) > 1:
+            raise ValueError(
+                "If specifying TensorSpec names for nested structures, either zero or all names have to be "
+                f"specified: got {[spec.name for spec in specs]}."
+            )
     labels: list[str] = []
 
     def spec(given: Any, label: str) -> TensorSpec:

@@ -163,6 +163,11 @@ class Compiling:
             with self._graph.as_default():
                 self._make_training()
 
+    @property
+    def compile_settings(self) -> dict[str, Any]:
+        """What `compile` was given beside the optimizer and the target tensors; empty before."""
+        return dict(self._compile_arguments)
+
     def _per_output(self, value: Any, what: str) -> list[Any]:
         names = self.output_names  # type: ignore[attr-defined]
         if isinstance(value, dict) and "class_name" not in value:

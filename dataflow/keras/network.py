@@ -305,6 +305,13 @@ class Model(Training, Layer):
         outputs = meet_inputs(self, inputs, arrays)
         self._inputs_structure, self._outputs_structure = inputs, outputs
 
+    def forget_inputs(self) -> None:
+        """Has a class of your own meet its inputs anew, and be compiled anew, as if it had just been made."""
+        self._inputs_structure = self._outputs_structure = None
+        self.inbound_nodes = []
+        self.built = False
+        self._init_training()
+
     def build(self, input_shape: Any = None) -> None:
         """Makes the weights of a class of your own, for inputs of a shape or of a list of shapes, with the batch.
 
@@ -444,11 +451,16 @@ class Model(Training, Layer):
         from dataflow.keras.layers import deserialize
         from dataflow.keras.layers.core import InputLayer
 
-        layers = {c["name"]: deserialize(c, custom_objects) for c in config["layers"]}
         ends = {what: _as_lists(config[what]) for what in ("input_layers", "output_layers")}
+        given = {}
         if inputs is not None:
-            for (name, *_), tensor in zip(ends["input_layers"], inputs, strict=True):
-                layers[name] = InputLayer(input_tensor=tensor, name=name)
+            given = {end[0]: t for end, t in zip(ends["input_layers"], inputs, strict=True)}
+        layers = {
+            (name := c["name"]): InputLayer(input_tensor=given[name], name=name)
+            if name in given
+            else deserialize(c, custom_objects)
+            for c in config["layers"]
+        }
         tensors: dict[tuple[Any, ...], Any] = {
             (name, 0, 0): layers[name].output for name, *_ in ends["input_layers"]
         }

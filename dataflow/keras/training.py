@@ -120,7 +120,7 @@ class Training(Compiling):
     def _need_compiled(self) -> None:
         if self.optimizer is None:
             raise RuntimeError(
-                "The model needs to be compiled before being used: model.compile(optimizer, loss)."
+                "You must compile your model before training/testing. Use `model.compile(optimizer, loss)`."
             )
 
     def _ready(self, x: Any) -> None:

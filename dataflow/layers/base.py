@@ -301,7 +301,9 @@ class Layer(Configurable, LayerCalls):
             self.remember_call(inputs, outputs)
         return outputs
 
-    apply = __call__
+    def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """A call of the layer."""
+        return self(inputs, *args, **kwargs)
 
     def _set_scope(self, scope: Any) -> None:
         if self._scope is not None:

@@ -594,3 +594,28 @@ def test_a_tape_in_a_function_watches_variables_that_can_be_trained_and_can_paus
     by_x, by_trained, by_unrecorded = slopes(tf.constant(5.0))
     assert (float(by_x), float(by_trained), by_unrecorded) == (6.0, 15.0, None)
     assert [v is trained for v in watched] == [True]
+
+
+def test_specs_of_one_argument_have_all_names_or_none() -> None:
+    @tf.function
+    def first(x: Any) -> Any:
+        return x[0]
+
+    named, plain = tf.TensorSpec(None, tf.float32, "z"), tf.TensorSpec(None, tf.float32)
+    with pytest.raises(ValueError, match="either zero or all names.*'z', None"):
+        first.get_concrete_function([named, plain])
+    assert first.get_concrete_function([named, 2])(z=tf.constant(3.0)).numpy() == 3.0
+
+
+def test_a_function_of_the_private_module_makes_variables_once() -> None:
+    from dataflow.python.eager import def_function, function
+
+    made: list[Any] = []
+
+    def fresh(x: Any) -> Any:
+        made.append(tf.Variable(1.0))
+        return made[-1] + x
+
+    with pytest.raises(ValueError, match="non-first call"):
+        def_function.function(fresh)(1.0)
+    assert function.defun(fresh)(1.0).numpy() == 2.0

@@ -46,7 +46,7 @@ def test_functions_are_compiled_when_asked_for():
     model = keras.Sequential([layers.Dense(1, input_shape=(2,))])
     model._make_predict_function()
     assert np.array(model.predict_function([np.zeros((1, 2))])).tolist() == [[[0.0]]]
-    with pytest.raises(RuntimeError, match="needs to be compiled"):
+    with pytest.raises(RuntimeError, match="must compile your model"):
         model._make_train_function()
     model.compile("adam", "mse")
     model._make_train_function()
