@@ -104,8 +104,15 @@ class EagerTensor(Tensor):
         return self
 
     def gpu(self, gpu_index: int = 0) -> EagerTensor:
-        """The tensor itself, as eager code runs on the host."""
-        return self
+        """Raises `RuntimeError`, as in TensorFlow without a GPU: eager code runs on the host."""
+        raise RuntimeError(
+            f"Device GPU:{gpu_index} unknown: tensors of eager code are on the CPU. Leave out .gpu()."
+        )
+
+    @property
+    def device(self) -> str:
+        """The host, by its full name."""
+        return "/job:localhost/replica:0/task:0/device:CPU:0"
 
     @property
     def ndim(self) -> int:

@@ -19,6 +19,7 @@ from dataflow.keras import backend as K, initializers, learning_rate_schedules a
 from dataflow.layers.serialization import serialize
 from dataflow.ops.array import gather, identity
 from dataflow.ops.clip import clip_by_norm, clip_by_value
+from dataflow.ops.control_flow import group
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.math import cast
 from dataflow.ops.resource_variables import is_resource_variable
@@ -273,7 +274,10 @@ class Optimizer:
 
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
         """An op that makes one step with the given gradients."""
-        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        given = list(grads_and_vars)
+        pairs = [(g, v) for g, v in given if g is not None]
+        if not given:  # of no variables there is nothing to do
+            return self.iterations if default_graph().is_of_calls else group()
         if not pairs:
             raise ValueError("No gradients provided for any variable.")
         steps = self._in(pairs[0][1].op.graph)
@@ -312,6 +316,8 @@ class Optimizer:
         loss = loss() if callable(loss) else loss
         params = list(var_list() if callable(var_list) else var_list)
         how = {} if grad_loss is None else {"grad_loss": grad_loss}
+        if not params:
+            return []
         return list(zip(self.get_gradients(loss, params, **how), params, strict=True))
 
     # ---- for subclasses -------------------------------------------------------------------

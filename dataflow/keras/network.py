@@ -328,6 +328,16 @@ class Model(Training, Layer):
     build.is_default = True  # type: ignore[attr-defined]  # a call makes the weights itself
 
     @property
+    def _input_layers(self) -> list[Layer]:
+        """TensorFlow's name: the layers of the inputs."""
+        return [tag_of(tensor, "history")[0] for tensor in self.inputs]
+
+    @property
+    def _output_layers(self) -> list[Layer]:
+        """TensorFlow's name: the layers that give the outputs."""
+        return [tag_of(tensor, "history")[0] for tensor in self.outputs]
+
+    @property
     def network_nodes(self) -> list[Node]:
         """The calls of layers between the inputs and the outputs; none of a class of your own."""
         return list(self._network_nodes)

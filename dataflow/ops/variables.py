@@ -350,6 +350,23 @@ class Variable(WithoutValue, metaclass=_MadeByCreators):
         """The tensor that reads the variable."""
         return self._snapshot
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A variable of its own with the same value, in eager code; raises `NotImplementedError` in a graph."""
+        if not self.op.graph.executes_eagerly:
+            raise NotImplementedError(
+                f"copy.deepcopy: {self.op.name!r} is a node of a graph, which copies of it cannot be. They are "
+                "made in eager code; here make a second variable, and assign the value of the first."
+            )
+        memo[id(self)] = made = Variable(
+            self.read_value(),
+            trainable=self._trainable,
+            name=self.op.name + "_copy",
+            constraint=self._constraint,
+            synchronization=self._synchronization,
+            aggregation=self._aggregation,
+        )
+        return made
+
     def read_value(self) -> Tensor:
         """A new node that reads the variable at its own time."""
         return read_node(self._variable, "read")

@@ -259,3 +259,21 @@ def test_masks_of_inputs_are_computed_in_their_graph():
     values[0, 1:] = 0
     (found,) = tf.keras.backend.function([model.input], [mask])([values])
     np.testing.assert_array_equal(found, [[True, False, False], [True] * 3])
+
+
+def test_an_optimizer_of_no_variables_does_nothing():
+    optimizer = tf.keras.optimizers.SGD(1.0)
+    optimizer.minimize(lambda: tf.constant(1.0), [])
+    optimizer.apply_gradients([])
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        session.run(tf.keras.optimizers.SGD(1.0).minimize(lambda: tf.constant(1.0), []))
+    with pytest.raises(ValueError, match="No gradients provided"):
+        optimizer.apply_gradients([(None, tf.Variable(1.0))])
+
+
+def test_a_model_names_its_ends_as_tensorflow_does():
+    x, y = tf.keras.Input((2,), name="x"), tf.keras.Input((2,), name="y")
+    z = tf.keras.layers.Add(name="z")([x, y])
+    model = tf.keras.Model([x, y], z)
+    assert [layer.name for layer in model._input_layers] == ["x", "y"]
+    assert [layer.name for layer in model._output_layers] == ["z"]

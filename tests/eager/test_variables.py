@@ -1,5 +1,6 @@
 """Variables of eager code have values from their beginning, and go when nobody holds them."""
 
+import copy
 import gc
 
 import numpy as np
@@ -196,3 +197,38 @@ def test_a_template_that_is_called_again_makes_nothing_to_train():
         ValueError, match="Trainable variable created when calling a template after"
     ):
         template()
+
+
+def test_deep_copies_have_values_of_their_own():
+    v = tf.Variable([1.0, 2.0], name="w", trainable=False)
+    first, again = copy.deepcopy([v, v])
+    assert first is again and first.name == "w_copy:0" and not first.trainable
+    first.assign([5.0, 6.0])
+    assert v.numpy().tolist() == [1.0, 2.0] and first.numpy().tolist() == [5.0, 6.0]
+
+    class Held(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.v = tf.Variable(1.0)
+
+    held = Held()
+    target = copy.deepcopy(held)
+    held.v.assign(3.0)
+    assert [w.numpy() for w in target.variables] == [1.0]
+    dense = tf.keras.layers.Dense(2, kernel_initializer="ones")
+    dense.build((None, 3))
+    other = copy.deepcopy(dense)
+    other.kernel.assign(tf.zeros([3, 2]))
+    assert dense.get_weights()[0].sum() == 6 and other(tf.ones([1, 3])).numpy().sum() == 0
+    with tf.Graph().as_default():
+        node = tf.Variable(1.0)
+        with pytest.raises(NotImplementedError, match="'Variable' is a node of a graph"):
+            copy.deepcopy(node)
+
+
+def test_tensors_say_where_they_are():
+    assert tf.constant(1.0).device == "/job:localhost/replica:0/task:0/device:CPU:0"
+    with tf.device("/cpu:0"):
+        assert (tf.ones([2]) + 1.0).device.endswith("CPU:0")
+    with pytest.raises(RuntimeError, match="GPU:0 unknown"):
+        tf.constant(1.0).gpu()
