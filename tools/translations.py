@@ -78,6 +78,22 @@ def sentences_of_python(path: Path) -> Iterator[str]:
             yield node.value
 
 
+#: Arguments that the page shows, one word as well as several.
+_LABELS = ("description", "x_label", "y_label")
+
+
+def labels_of_python(path: Path) -> Iterator[str]:
+    """What stands beside a control or an axis, where it is one word.
+
+    In the table it begins with "label:": the page replaces it there only, as a node may have that name.
+    """
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.keyword) and node.arg in _LABELS:
+            value = node.value
+            if isinstance(value, ast.Constant) and re.fullmatch("[a-z]{2,}", str(value.value)):
+                yield f"label:{value.value}"
+
+
 def said_by_checks(path: Path) -> Iterator[str]:
     """Hints and messages of a module of checks: words for a person, also where there is code among them."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -205,6 +221,8 @@ def collect() -> dict[str, dict[str, str]]:
         for path in paths:
             take = sentences_of_python if kind == "py" else sentences_of_javascript
             hints = set(said_by_checks(path)) if part == "checks" else set()
+            if part == "widgets":
+                found |= {label: label for label in labels_of_python(path)}
             for template in take(path):
                 if (is_sentence(template) or template in hints) and json.dumps(
                     template, ensure_ascii=False

@@ -22,6 +22,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=\S)")
 _HEAD = re.compile(r"\s*[^\W\d_]{4,}")
 _COUNT = re.compile(r"\d[\d,.]* \S+")
 _COUNTED = re.compile(r"(\d[\d,.]*) (.+)")
+_QUOTED = re.compile("“[^”]*”")  # an answer, as it was given
 _MAX_DEPTH = 6
 _MAX_KNOWN = 5000
 _FEW_LETTERS = 9
@@ -115,6 +116,8 @@ class _Translator:
     def _said(self, text: str, depth: int) -> str:
         if text in self._table:
             return self._table[text]
+        if _QUOTED.fullmatch(text):
+            return text
         if depth > _MAX_DEPTH or not any(c.isalpha() for c in text):
             return text
         counted = _COUNTED.fullmatch(text)
@@ -178,7 +181,7 @@ def _fits(parts: tuple[str, ...], weight: tuple[int, int, bool], strictly: bool)
     num_letters, _, is_headed = weight
     if num_letters < _FEW_LETTERS and not is_headed:
         most = 3 if num_letters > 3 else 1
-        return all(part.count(" ") < most for part in parts)
+        return all(_QUOTED.fullmatch(part) or part.count(" ") < most for part in parts)
     return not strictly or not any(_SENTENCE_END.search(part) for part in parts)
 
 

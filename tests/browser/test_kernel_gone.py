@@ -29,7 +29,7 @@ def test_every_widget_says_that_its_kernel_is_gone(
     lab_page.open_notebook(jupyter_server.write_notebook("gone.ipynb", CELLS))
     lab_page.run_all_cells()
     lab_page.output(0).locator(".df-widget[data-drawn='1']").wait_for()
-    lab_page.output(1).locator(".df-widget").get_by_text("run is idle").wait_for()
+    lab_page.output(1).locator(".df-widget").get_by_text("run: idle").wait_for()
     launch = lab_page.output(2).locator(".df-cluster-launch")
     assert launch.is_enabled()
     assert lab_page.page.locator(NOTE).count() == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,7 @@ CELLS = [
     "Stepper(sess, twice)",
     "OptimizerExplorer()",
     "monitor = TrainingMonitor()\nfor i in range(9):\n    monitor.log(i, {'loss': 1 / (i + 1)})\nmonitor",
+    "predict.choice('How often is it printed?', ['three times', 'step and loss', 'step'], 0, name='languages.q2')",
 ]
 #: Wider than its box: a button, a label or a heading whose words are cut or run over what is beside it.
 CUT = """() => [...document.querySelectorAll('.df-widget button, .df-widget label, .df-widget h4')]
@@ -53,13 +55,27 @@ def test_a_check_and_widgets_speak_german(lab_page: LabPage, jupyter_server: Jup
     question.get_by_text("Beschnitten: twice").wait_for()
     for index, words in (
         (4, "6 Operationen"),
-        (5, "Vor dem ersten von"),
+        (5, "Am Anfang (5 Schritte)"),
         (6, "Wege der Optimierer"),
     ):
         lab_page.output(index).scroll_into_view_if_needed()
         lab_page.output(index).locator(".df-widget").get_by_text(words).first.wait_for()
     lab_page.output(7).scroll_into_view_if_needed()
     lab_page.output(7).locator(".df-widget").get_by_text("Glättung").wait_for()
+    # What an author wrote is said as it was written; what the widget says of it is German.
+    choice = lab_page.output(8).locator(".df-widget")
+    choice.scroll_into_view_if_needed()
+    choice.get_by_role("button", name="Prüfen", exact=True).click()
+    choice.get_by_text("Wähle zuerst eins aus.").wait_for()
+    assert choice.locator(".df-pick").all_inner_texts() == ["three times", "step and loss", "step"]
+    assert choice.locator(".df-heading").inner_text() == "Vorhersage"
+    choice.get_by_label("three times").check()
+    choice.get_by_text("“three times” gewählt.").wait_for()
+    explorer = lab_page.output(6).locator(".df-widget")
+    assert {"Fläche", "Momentum"} <= set(explorer.locator("label").all_inner_texts())
+    assert "Schlucht" in explorer.locator("option").all_text_contents()
+    explorer.get_by_role("button", name=re.compile("Prüfen.*Momentum")).click()
+    explorer.get_by_text("Noch nicht. Hier gilt: der einfache Abstieg").wait_for()
     assert lab_page.output(4).locator(".df-widget").get_attribute("lang") == "de"
     # Words of the pictures, and what a screen reader says of a node.
     stepped = lab_page.output(5).locator(".df-widget")

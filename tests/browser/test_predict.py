@@ -325,7 +325,7 @@ def test_shape_value_stale_and_hostile_text(
 ) -> None:
     shape, value, stale, evil = open_questions(lab_page, jupyter_server, SHAPE, VALUE, STALE, EVIL)
     check(shape)
-    shape.get_by_text("Choose one shape first.").wait_for()
+    shape.get_by_text("Choose one first: shape.").wait_for()
     shape.get_by_label("(5, 3)", exact=True).check()
     shape.get_by_label("int32").check()
     check(shape)

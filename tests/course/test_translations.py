@@ -27,6 +27,8 @@ TABLE = {
     "One is left. Take it.": "Einer ist da. Nimm ihn.",
     ", from {0}": ", von {0}",
     "{0} tasks": "{0} Tasks!",
+    "{0} times": "{0}-mal",
+    "{0} chosen.": "{0} gewählt.",
 }
 SAID = {
     "m4 is 4, needed a tensor": "m4 ist 4, gebraucht wird ein Tensor",
@@ -36,6 +38,9 @@ SAID = {
     "The moon is made of old green cheese.",
     "  a: Add, from x\nYou marked nothing.": "  a: Add, von x\nDu hast nichts markiert.",
     "x is y": "x ist y",
+    "“three times” chosen.": "“three times” gewählt.",
+    "“a name is a word, three times at least” chosen.": "“a name is a word, three times at least” gewählt.",
+    "3 times": "3-mal",
     "3.5, 4.5": "3.5, 4.5",
     "3 tasks: ps:0, worker:0.": "3 Tasks!: ps:0, worker:0.",
     "relu": "relu",

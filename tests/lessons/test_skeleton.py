@@ -147,6 +147,10 @@ def _questions(notebook: Any, number: int) -> list[str]:
             )
         if not cell.metadata.get("jupyter", {}).get("source_hidden"):
             found.append(f"{cell.id}: the question's source, with its hints, is not collapsed")
+        # JupyterLab shows the first line of a collapsed cell.
+        first = f"# Question {place}: Shift+Enter shows it"
+        if cell.source.partition("\n")[0] != first:
+            found.append(f"{cell.id}: does not begin with {first!r}")
     return found
 
 

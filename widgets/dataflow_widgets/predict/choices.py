@@ -45,7 +45,8 @@ class _Choices(Question):
             raise ValueError(f"needed {len(self._groups)} choices, got {given!r}")
         for choice, (label, choices, _) in zip(given, self._groups, strict=True):
             if choice not in choices:
-                raise ValueError(f"Choose one{f' {label}' if label else ''} first.")
+                open_one = f"Choose one first: {label}." if label else "Choose one first."
+                raise ValueError(open_one)
         return given
 
     def given_words(self, given: Any) -> str:
@@ -200,9 +201,11 @@ def _parsed(given: Any) -> Any:
         value = ast.literal_eval(text)
         np.asarray(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError) as e:
-        raise ValueError(
-            f"{text[:40]!r} is not a value: type a number, a list such as [1, 2], True or False."
-        ) from e
+        if not text:
+            words = "Type a value first: a number, a list such as [1, 2], True or False."
+        else:
+            words = f"{text[:40]!r} is not a value: type a number, a list such as [1, 2], True or False."
+        raise ValueError(words) from e
     return value
 
 

@@ -242,8 +242,8 @@ class MonitorView {
 
   /** What screen readers hear: only when a run changes what it does, never at every point. */
   announce() {
-    const now = this.monitor.runs.map(({ name, status }) => `${name} is ${status}`).join(", ");
-    if (now && now !== this.announced) this.say(`${now}.`);
+    const now = this.monitor.runs.map(({ name, status }) => `${name}: ${status}`).join(", ");
+    if (now && now !== this.announced) this.say(now);
     this.announced = now;
   }
 
