@@ -18,6 +18,10 @@ def model(symbols):
     x = tf.nn.embedding_lookup(tf.get_variable("table", [NUM, 16]), symbols)
     return tf.layers.dense(tf.cumsum(x, 1), NUM)
 """
+_READY_MADE = """
+model = tf.keras.Sequential(
+    [tf.keras.layers.Embedding(NUM, 8, input_shape=(7,)), tf.keras.layers.Dense(NUM)])
+"""
 _ONLY_LOCAL = """
 def program(server, folder, last_step):
     step = tf.train.get_or_create_global_step()
@@ -30,6 +34,7 @@ def program(server, folder, last_step):
 
 MISTAKES = {
     "ex1": [
+        _READY_MADE,
         "def model(symbols):\n    return tf.one_hot(symbols, 5)",
         "def model(symbols):\n    return tf.one_hot(symbols, NUM)",
         _SEES_ALL,
