@@ -51,7 +51,7 @@ def expectation(
         return reduce_mean(value, axis, keep_dims)
 
 
-def _samples(q: Any, z: Any, n: Any, seed: Any) -> Any:
+def _get_samples(q: Any, z: Any, n: Any, seed: Any) -> Any:
     if (n is None) == (z is None):
         raise ValueError(
             f'Must specify exactly one of arguments "n" and "z".  Found: n = {n}, z = {z}'
@@ -79,7 +79,7 @@ def expectation_importance_sampler_logspace(
     ``log_f`` and ``log_p`` return logarithms. Raises `ValueError` where both or neither of ``z`` and ``n`` are given.
     """
     with default_graph().name_scope(name):
-        points = _samples(sampling_dist_q, z, n, seed)
+        points = _get_samples(sampling_dist_q, z, n, seed)
         return _log_of_mean(  # type: ignore[no-any-return]
             log_f(points) + log_p(points) - sampling_dist_q.log_prob(points)
         )
@@ -96,7 +96,7 @@ def expectation_importance_sampler(
 ) -> Tensor:
     """The mean of ``f p / q`` over ``z``, or over ``n`` samples of ``q``, as a difference of positive means."""
     with default_graph().name_scope(name):
-        points = _samples(sampling_dist_q, z, n, seed)
+        points = _get_samples(sampling_dist_q, z, n, seed)
         weights = log_p(points) - sampling_dist_q.log_prob(points)
         values = f(points)
         above, below = (_log_of_mean(log(relu(part) + 1.0) + weights) for part in (values, -values))

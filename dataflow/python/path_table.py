@@ -252,7 +252,8 @@ contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.l
 contrib.layers.python.layers.{initializers} : contrib.layers initializers
 contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layers
 contrib.rnn.python.ops.{core_rnn core_rnn_cell core_rnn_cell_impl} : contrib.rnn rnn.cells rnn.linear
-contrib.rnn.python.ops.{rnn rnn_cell lstm_ops gru_ops fused_rnn_cell} : contrib.rnn rnn.cells rnn.linear
+contrib.rnn.python.ops.{rnn rnn_cell gru_ops fused_rnn_cell} : contrib.rnn rnn.cells rnn.linear
+contrib.rnn.python.ops.lstm_ops : contrib.rnn rnn.cells rnn.linear python.lstm_blocks
 contrib.framework.python.framework.{checkpoint_utils tensor_util} : contrib.framework
 contrib.framework.python.ops.{variables arg_scope checkpoint_ops ops prettyprint_ops} : contrib.framework
 contrib.framework.python.ops.audio_ops : ops.audio

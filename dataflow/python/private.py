@@ -17,6 +17,7 @@ from dataflow.ops.array import concat, ones_like, range_, rank, reshape, size, t
 from dataflow.ops.casts import cast
 from dataflow.ops.counting import bucketize_op
 from dataflow.ops.dilated_convolutions import convolution
+from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.lookup_tables import StaticHashTable as StaticHashTableV1
 from dataflow.ops.matmul import matmul as matmul_with_broadcast
 from dataflow.ops.partition_stitch import dynamic_stitch
@@ -55,6 +56,29 @@ __all__ = [
 
 #: What no name of a summary's scope may hold.
 _INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
+
+
+def _as_indexed_slices(x: Any, optimize: bool = True) -> IndexedSlices:
+    """A tensor as slices, all of its rows. Raises `TypeError` for what is neither a tensor nor slices."""
+    if isinstance(x, IndexedSlices):
+        return x
+    if not isinstance(x, Tensor):
+        raise TypeError(f"Not a Tensor or IndexedSlices: {type(x)}")
+    sizes = shape_internal(x)
+    return IndexedSlices(x, range_(0, sizes[0]), sizes)
+
+
+def _as_indexed_slices_list(inputs: Any, optimize: bool = True) -> list[IndexedSlices]:
+    """Tensors and slices as slices, whose row numbers are all int64 where some are.
+
+    Raises `TypeError` for no list.
+    """
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError(f"Expected a list or tuple, not a {type(inputs)}")
+    slices = [_as_indexed_slices(item) for item in inputs]
+    if len({part.indices.dtype.base_dtype for part in slices}) < 2:
+        return slices
+    return [IndexedSlices(s.values, cast(s.indices, dtypes.int64), s.dense_shape) for s in slices]
 
 
 def reduced_shape(input_shape: Any, axes: Any) -> Tensor:

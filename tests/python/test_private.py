@@ -355,3 +355,57 @@ def test_values_of_parts_and_shapes_of_protos() -> None:
     assert not tensor_util.ShapeEquals(proto, [4])
     with pytest.raises(TypeError, match="TensorShapeProto"):
         tensor_util.ShapeEquals(proto, 4)
+
+
+def test_tensors_as_slices() -> None:
+    from dataflow.python.ops import math_ops
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        dense = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        whole = math_ops._as_indexed_slices(dense)
+        assert math_ops._as_indexed_slices(whole) is whole
+        part = tf.IndexedSlices(dense, tf.constant([5, 7], tf.int64))
+        mixed = math_ops._as_indexed_slices_list([dense, part])
+        assert [s.indices.dtype for s in mixed] == [tf.int64, tf.int64]
+        values, rows, sizes = session.run([whole.values, whole.indices, whole.dense_shape])
+        assert (values.tolist(), rows.tolist(), sizes.tolist()) == (
+            [[1, 2], [3, 4]],
+            [0, 1],
+            [2, 2],
+        )
+        assert session.run(tf.convert_to_tensor(whole)).tolist() == values.tolist()
+        for wrong in (3.0, [dense]):
+            with pytest.raises(TypeError, match="Not a Tensor"):
+                math_ops._as_indexed_slices(wrong)
+        with pytest.raises(TypeError, match="Expected a list"):
+            math_ops._as_indexed_slices_list(dense)
+
+
+def test_the_function_of_the_fused_lstm() -> None:
+    from dataflow.contrib.rnn.python.ops import lstm_ops
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = [tf.ones([2, 3]) * t for t in (1.0, 2.0, 3.0)]
+        w, b = tf.fill([7, 16], 0.1), tf.zeros([16])
+        given = lstm_ops._block_lstm(tf.constant(2, tf.int64), x, w, b, cell_clip=0)
+        assert len(given) == 7 and all(len(part) == 3 for part in given)
+        cell = tf.nn.rnn_cell.BasicLSTMCell(4)
+        with tf.variable_scope("rnn", initializer=tf.constant_initializer(0.1)):
+            outputs, _ = tf.nn.static_rnn(cell, x[:2], dtype=tf.float32)
+        session.run(tf.global_variables_initializer())
+        found, wanted = session.run([given[-1], outputs])
+        np.testing.assert_allclose(found[:2], wanted, rtol=1e-5)
+        assert not found[2].any()
+        with pytest.raises(ValueError, match="`b` shape"):
+            lstm_ops._block_lstm(2, x, w, tf.placeholder(tf.float32, [None]))
+
+
+def test_samples_are_drawn_or_given() -> None:
+    from dataflow.contrib.bayesflow.python.ops import monte_carlo_impl
+
+    with tf.Graph().as_default():
+        normal = tf.distributions.Normal(0.0, 1.0)
+        assert monte_carlo_impl._get_samples(normal, None, 5, 1).shape.as_list() == [5]
+        assert monte_carlo_impl._get_samples(normal, [1.0, 2.0], None, 1).shape.as_list() == [2]
+        with pytest.raises(ValueError, match="exactly one"):
+            monte_carlo_impl._get_samples(normal, None, None, 1)
