@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.distributions.categorical import Categorical
-from dataflow.distributions.distribution import NOT_REPARAMETERIZED, Distribution
+from dataflow.distributions.distribution import NOT_REPARAMETERIZED, Distribution, after
 from dataflow.distributions.kullback_leibler import RegisterKL, kl_divergence
 from dataflow.distributions.statistics import new_seed
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax, softmax
+from dataflow.ops.assertions import assert_equal
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import add_n, cast, reduce_logsumexp, reduce_prod, reduce_sum, square
 from dataflow.ops.partition_stitch import dynamic_partition, dynamic_stitch
@@ -328,7 +329,10 @@ class Mixture(Distribution):
 
     def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         """A class for each sample, then as many samples of each component as it was chosen for."""
-        chosen = self._cat.sample(n, seed=seed)
+        shapes = [c.batch_shape_tensor() for c in self._components] if self.validate_args else []
+        ours, text = self._cat.batch_shape_tensor(), "component batch shape must match that of cat"
+        checks = [assert_equal(shape, ours, message=text) for shape in shapes]
+        chosen = after(checks, self._cat.sample(n, seed=seed))
         shape = array.shape(chosen)
         size = self._cat.batch_shape.num_elements() or reduce_prod(self.batch_shape_tensor())
         numbers = array.reshape(range_(array.size(chosen)), shape)
@@ -339,7 +343,7 @@ class Mixture(Distribution):
             count = array.size(mine)
             event = component.event_shape_tensor()
             rows = array.reshape(
-                component.sample(count, seed=seed), array.concat([[-1], event], 0)
+                component.sample(count, seed=seed), array.concat([[count * size], event], 0)
             )  # a row for each draw and member of the batch
             drawn.append(array.gather(rows, range_(count) * size + mine % size))
         stitched = dynamic_stitch(places, drawn)

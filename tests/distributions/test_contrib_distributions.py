@@ -287,6 +287,19 @@ def test_a_mixture_draws_each_component_for_its_own_samples_alone(graph: tf.Grap
     assert run(mixed.sample()).shape == (2, 2)
 
 
+def test_a_mixture_of_batches_that_differ_in_a_run(graph: tf.Graph) -> None:
+    fed = [tf.placeholder(tf.float32), tf.placeholder(tf.float32)]
+    cat = ds.Categorical(probs=[[0.5, 0.5], [0.5, 0.5]])
+    for checks in (True, False):
+        mixed = ds.Mixture(cat, [ds.Normal(f, f) for f in fed], validate_args=checks)
+        drawn = mixed.sample(20, seed=1)
+        with tf.Session() as sess:
+            assert sess.run(drawn, {fed[0]: [2.0, 3.0], fed[1]: [1.0, 4.0]}).shape == (20, 2)
+            for wrong in ([1.0], 1.0):
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    sess.run(drawn, {fed[0]: [2.0, 3.0], fed[1]: wrong})
+
+
 def test_the_covariance_of_a_mixture_of_vectors(graph: tf.Graph) -> None:
     """Against the one of a large sample, and refused for numbers, which have none."""
     means = np.array([[0.0, 1.0], [3.0, -2.0], [1.0, 1.0]], np.float32)
