@@ -15,7 +15,9 @@ from dataflow.feature_column.transformation import LazyBuilder
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.initializers import truncated_normal_initializer
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variable_scope import variable_scope
+from dataflow.shapes import TensorShape
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -250,6 +252,33 @@ def crossed_column(
     return classes.CrossedColumn(
         ordered, hash_bucket_size, hash_key, combiner, ckpt_to_load_from, tensor_name_in_ckpt
     )
+
+
+def infer_real_valued_columns(features: Any) -> list[Any]:
+    """A real-valued column for a tensor or array [batch, ...], of its dtype, or for each of a dict of them.
+
+    Raises `ValueError` for sparse tensors, for unknown shapes, and for what is no number.
+    """
+    if not isinstance(features, dict):
+        return [_column_of("", features)]
+    return [_column_of(name, features[name]) for name in sorted(features)]
+
+
+def _column_of(name: str, values: Any) -> Any:
+    if isinstance(values, SparseTensor):
+        raise ValueError(
+            f"SparseTensor is not supported for auto detection; make a column for {values}."
+        )
+    dtype = dtypes.as_dtype(values.dtype).base_dtype
+    if not (dtype.is_integer or dtype.is_floating):
+        raise ValueError(
+            "Non integer or non floating types are not supported for auto detection; make a column for "
+            f"{name!r}, which is {dtype.name}."
+        )
+    shape = TensorShape(values.shape)
+    if shape.ndims is None or not shape[1:].is_fully_defined():
+        raise ValueError(f"Unknown shape {shape} of {name!r}; make a column for it.")
+    return real_valued_column(name, dimension=math.prod(shape[1:].as_list()), dtype=dtype)
 
 
 def create_feature_spec_for_parsing(feature_columns: Sequence[Any]) -> dict[str, Any]:

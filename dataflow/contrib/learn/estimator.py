@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.contrib.feature_columns import UNNAMED, real_valued_column
+from dataflow.contrib.feature_columns import UNNAMED, infer_real_valued_columns
 from dataflow.contrib.learn.exports import as_receiver_fn
 from dataflow.contrib.learn.keys import MetricKey
 from dataflow.contrib.learn.metric_spec import averaged, metric_ops
@@ -26,6 +26,7 @@ from dataflow.estimator.model_fn import EstimatorSpec
 from dataflow.graph import nest
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.sources import placeholder
 from dataflow.ops.sparse_tensor import SparseTensor, sparse_placeholder
@@ -278,12 +279,6 @@ def _targets(y: Any) -> Any:
     return values[:, 0] if values.ndim > 1 and values.shape[1] == 1 else values
 
 
-def _numbers(x: Any) -> Any:
-    """An array of features: Python's and NumPy's float64 become float32."""
-    values = np.asarray(x)
-    return values.astype(np.float32) if values.dtype == np.float64 else values
-
-
 def _gathered(rows: list[Any], batches: bool) -> Any:
     join: Any = np.concatenate if batches else np.stack
     if rows and isinstance(rows[0], dict):
@@ -331,10 +326,17 @@ class SKCompat:
 
 
 def infer_real_valued_columns_from_input(x: Any) -> list[Any]:
-    """The real-valued columns of an array [rows, n], or of a dict of arrays."""
-    if not isinstance(x, dict):
-        return [real_valued_column("", _width(_numbers(x)))]
-    return [real_valued_column(name, _width(_numbers(x[name]))) for name in sorted(x)]
+    """The real-valued columns of an array [rows, n], or of a dict of arrays, of their dtypes.
+
+    Raises `ValueError` for tensors, and as `tf.contrib.layers.infer_real_valued_columns` does.
+    """
+    if x is None:
+        raise ValueError("Either x or input_fn must be provided.")
+    parts = x if isinstance(x, dict) else {UNNAMED: x}
+    if any(isinstance(part, (Tensor, SparseTensor)) for part in parts.values()):
+        raise ValueError("Inputs cannot be tensors. Please provide input_fn.")
+    arrays = {name: np.asarray(part) for name, part in parts.items()}
+    return infer_real_valued_columns(arrays if isinstance(x, dict) else arrays[UNNAMED])
 
 
 def infer_real_valued_columns_from_input_fn(input_fn: Callable[[], Any]) -> list[Any]:
@@ -343,13 +345,4 @@ def infer_real_valued_columns_from_input_fn(input_fn: Callable[[], Any]) -> list
 
     with Graph().as_default():
         features, _ = input_fn()
-        if not isinstance(features, dict):
-            features = {UNNAMED: features}
-        return [real_valued_column(name, _width(features[name])) for name in sorted(features)]
-
-
-def _width(values: Any) -> int:
-    dims = tuple(values.shape)
-    if len(dims) > 2:
-        raise ValueError(f"real-valued columns are of rank 1 or 2, got shape {dims}")
-    return 1 if len(dims) == 1 else int(dims[1])
+        return infer_real_valued_columns(features)

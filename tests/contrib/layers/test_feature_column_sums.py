@@ -233,3 +233,24 @@ def test_weights_of_a_cross_may_begin_with_those_of_a_checkpoint(tmp_path) -> No
         assert session.run(weights[cross][0])[:, 0].tolist() == [1.0, 2.0, 3.0, 4.0]
     with pytest.raises(ValueError, match="or none of them"):
         layers.crossed_column(parts, 4, ckpt_to_load_from=path)
+
+
+def test_columns_are_inferred_with_the_dtype_of_the_numbers() -> None:
+    made = layers.infer_real_valued_columns(
+        {"b": tf.zeros([3, 2, 2]), "a": tf.zeros([3], tf.int64)}
+    )
+    assert [(c.key, c.shape, c.dtype) for c in made] == [
+        ("a", (1,), tf.int64),
+        ("b", (4,), tf.float32),
+    ]
+    (one,) = tf.contrib.learn.infer_real_valued_columns_from_input(np.ones([7, 8], np.int32))
+    assert (one.shape, one.dtype) == ((8,), tf.int32)
+    for values, text in (
+        (tf.constant([["a"]]), "on integer or non floating types"),
+        (tf.SparseTensor([[0]], [1.0], [1]), "SparseTensor is not supported"),
+        (tf.placeholder(tf.float32), "Unknown shape"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            layers.infer_real_valued_columns(values)
+    with pytest.raises(ValueError, match="cannot be tensors"):
+        tf.contrib.learn.infer_real_valued_columns_from_input(tf.zeros([2, 2]))
