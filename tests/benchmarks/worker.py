@@ -40,13 +40,8 @@ def load(engine: str) -> Any:
     return tf
 
 
-def main() -> None:
-    engine, name, *core = sys.argv[1:]
-    clock = time.perf_counter
-    if core:
-        os.sched_setaffinity(0, {int(core[0])})  # before an engine counts the cores
-        clock = time.process_time
-    module = load(engine)
+def workloads(engine: str) -> Any:
+    """What builds each workload on that engine, by name."""
     sys.path.insert(0, str(HERE))
     if engine == "torch":
         from torch_workloads import WORKLOADS  # type: ignore[import-not-found]
@@ -62,13 +57,23 @@ def main() -> None:
         families = (MODELS, CONV_NETWORKS, LEARNER_NETWORKS, PIPELINES, SINGLE_OPS, EAGER_CODE)
         for family in families:
             WORKLOADS = {**WORKLOADS, **family}
-    step = WORKLOADS[name](module)
+    return WORKLOADS
+
+
+def main() -> None:
+    engine, name, *core = sys.argv[1:]
+    clock = time.perf_counter
+    if core:
+        os.sched_setaffinity(0, {int(core[0])})  # before an engine counts the cores
+        clock = time.process_time
+    module = load(engine)
+    step = workloads(engine)[name](module)
     for _ in range(5):
         step()
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
         seconds = float(line)
-        times = []
+        times: list[float] = []
         end = time.perf_counter() + seconds
         while not times or time.perf_counter() < end:
             started = clock()

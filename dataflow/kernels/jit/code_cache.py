@@ -1,6 +1,6 @@
 """A cache of machine code on disk: the next process that needs the same loop need not compile it.
 
-Compiling a loop takes 12 ms, and the matrix products 90 ms; loading from the cache takes 0.3 ms, and needs
+Compiling a loop takes 5 to 12 ms, and the matrix products 50 ms; loading from the cache takes 0.3 ms, and needs
 no LLVM (`object_file`).
 
 A file is named by everything that its code depends on (the text, the processor, LLVM's version) and
