@@ -77,5 +77,6 @@ python.eager.tape : python.framework_parts
 python.platform.build_info : python.framework_parts
 python.util.{is_in_graph_mode keyword_args} : python.framework_parts
 core.lib.core.error_codes_pb2 : errors
+tools.graph_transforms : python.tools.graph_transforms
 python.layers.utils : python.layer_sizes layers.base python.layer_names
 """

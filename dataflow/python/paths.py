@@ -21,8 +21,12 @@ from dataflow.python.library_paths import LIBRARY_TABLE
 from dataflow.python.path_table import KERAS, TABLE, TREES
 
 _ROOT = "dataflow."
+#: Where the table's modules are.
+_WITH_PRIVATE_MODULES = tuple(
+    f"dataflow.{name}." for name in ("python", "contrib", "keras", "core", "tools")
+)
 #: A package with one of these in its path is nobody's but the table's.
-_OF_TENSORFLOW = {"python", "core"}
+_OF_TENSORFLOW = {"python", "core", "tools"}
 
 
 @cache
@@ -138,9 +142,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith(
-            ("dataflow.python.", "dataflow.contrib.", "dataflow.keras.", "dataflow.core.")
-        ):
+        if not f"{fullname}.".startswith(_WITH_PRIVATE_MODULES):
             return None
         relative = fullname.removeprefix(_ROOT)
         if (
