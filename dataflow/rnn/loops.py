@@ -154,6 +154,7 @@ def _loop(
         swap_memory=swap_memory,
     )
     leading = [static_steps, flat_inputs[0].shape[1].value]
+    flat_sizes = nest.flatten(cell.output_size)  # a cell of Keras knows more once it was called
     results = [_stacked(a, leading, n) for a, n in zip(final_arrays, flat_sizes, strict=True)]
     outputs = nest.pack_like(out_sizes, results) if nest.is_nested(out_sizes) else results[0]
     return outputs, final_state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import pytest
@@ -54,3 +55,19 @@ def test_classes_of_a_program_keep_what_they_were_given():
 
     assert Twice(3).get_config()["units"] == 3
     assert layers.CuDNNLSTM.from_config(layers.CuDNNLSTM(2, name="a").get_config()).name == "a"
+
+
+def test_batch_normalization_names_its_arguments_and_tells_of_the_renormalization_that_there_is():
+    """Libraries compare what they are given with the signature of the layer."""
+    accepted = inspect.signature(tf.keras.layers.BatchNormalization.__init__).parameters
+    assert accepted["renorm"].default is False and accepted["fused"].default is None
+    assert [*accepted][-9:-1] == [
+        *("renorm", "renorm_clipping", "renorm_momentum", "fused", "trainable"),
+        *("virtual_batch_size", "adjustment", "name"),
+    ]
+    plain = tf.keras.layers.BatchNormalization(name="plain", fused=True)
+    plain(tf.zeros([2, 4, 4, 3]))
+    assert not {"fused", "renorm", "adjustment"} & {*plain.get_config()}
+    layer = tf.keras.layers.BatchNormalization(renorm=True, renorm_momentum=0.5, trainable=False)
+    again = tf.keras.layers.BatchNormalization.from_config(layer.get_config())
+    assert again.renorm and again.renorm_momentum == 0.5 and not again.trainable

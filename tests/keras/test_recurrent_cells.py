@@ -284,3 +284,21 @@ def test_a_layer_shows_the_cell_of_its_step(kind: str) -> None:
 def test_layers_without_a_cell_say_so() -> None:
     assert not hasattr(layers.ConvLSTM2D(2, 3), "cell")
     assert not hasattr(layers.CuDNNGRU(2), "cell")
+
+
+class _Twice(tf.keras.layers.Layer):
+    """A cell whose output is its input and its state side by side, wider than its states."""
+
+    state_size = output_size = 2
+
+    def call(self, inputs, states):
+        return tf.concat([inputs, states[0]], -1), [states[0] + 1.0]
+
+
+def test_outputs_are_as_wide_as_the_cell_makes_them() -> None:
+    x = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
+    outputs = tf.keras.layers.RNN(_Twice(), return_sequences=True)(tf.constant(x))
+    assert outputs.shape == [2, 3, 4]
+    counts = np.tile(np.arange(3.0)[:, None], [2, 1, 2])
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(outputs), np.concatenate([x, counts], -1))

@@ -43,6 +43,14 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
         gamma_regularizer: Any = None,
         beta_constraint: Any = None,
         gamma_constraint: Any = None,
+        renorm: bool = False,
+        renorm_clipping: Any = None,
+        renorm_momentum: float = 0.99,
+        fused: Any = None,
+        trainable: bool = True,
+        virtual_batch_size: Any = None,
+        adjustment: Any = None,
+        name: str | None = None,
         **kwargs: Any,
     ) -> None:
         settings = weight_settings(
@@ -63,9 +71,24 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
             epsilon=epsilon,
             center=center,
             scale=scale,
+            renorm=renorm,
+            renorm_clipping=renorm_clipping,
+            renorm_momentum=renorm_momentum,
+            fused=fused,
+            trainable=trainable,
+            virtual_batch_size=virtual_batch_size,
+            adjustment=adjustment,
+            name=name,
             **settings,
             **kwargs,
         )
+
+    def own_config(self) -> dict[str, Any]:
+        """The arguments that tell of the layer: not how it computes, nor of a renormalization that there is not."""
+        unsaid = {"fused", "virtual_batch_size", "adjustment"}
+        if not self.renorm:
+            unsaid |= {"renorm", "renorm_clipping", "renorm_momentum"}
+        return {k: v for k, v in super().own_config().items() if k not in unsaid}
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         if isinstance(training, Tensor) and not self.fused:

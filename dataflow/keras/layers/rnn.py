@@ -48,6 +48,8 @@ class _Step:
         cell = self._layer.cell
         if not self._has_mask:
             output, new = call_cell(cell, inputs, self._packed(states), **self._kwargs)
+            if not self.output_size.is_compatible_with(output.shape[1:]):
+                self.output_size = output.shape[1:]  # a cell may give more than it says
             return output, tuple(new)
         inputs, mask = inputs
         *old, before = states
