@@ -47,7 +47,8 @@ def test_a_store_shares_variables():
 
 
 def test_the_memory_of_a_variable_is_freed():
-    gc.collect()
+    for _ in range(3):  # what other tests left may hold more of it
+        gc.collect()
     before = len(eager_resources.items("variable"))
     v = tf.Variable(tf.zeros([10]))
     assert len(eager_resources.items("variable")) == before + 1
