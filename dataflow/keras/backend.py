@@ -23,6 +23,7 @@ from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras.backend_convolutions import *
 from dataflow.keras.backend_functions import *
 from dataflow.keras.backend_layers import *
+from dataflow.keras.backend_layers import to_dense
 from dataflow.keras.backend_math import *
 from dataflow.keras.backend_rnn import rnn as rnn
 from dataflow.keras.backend_settings import (
@@ -49,6 +50,7 @@ from dataflow.ops.sources import (
 )
 from dataflow.ops.sparse_tensor import SparseTensor, sparse_placeholder
 from dataflow.ops.state import assign, is_variable_initialized
+from dataflow.ops.tensor_values import is_tensor
 from dataflow.ops.variable_lists import variables_initializer
 from dataflow.ops.variables import Variable
 from dataflow.runtime.config import ConfigProto
@@ -312,8 +314,13 @@ def placeholder(
 
 
 def get_value(x: Any) -> Any:
-    """The value of a variable or tensor."""
-    return batch_get_value([x])[0]
+    """The value of a variable or tensor; what is no tensor is its own value."""
+    return batch_get_value([x])[0] if is_tensor(x) else x
+
+
+def eval(x: Any) -> Any:
+    """The value of a variable or tensor, of a sparse one the dense array; what is no tensor is its own value."""
+    return get_value(to_dense(x))
 
 
 def batch_get_value(tensors: list[Any]) -> list[Any]:
@@ -438,7 +445,5 @@ def print_tensor(x: Any, message: str = "") -> Any:
 
     return Print(x, [x], message)
 
-
-eval = get_value
 
 __all__ = [name for name in globals() if not name.startswith("_")]

@@ -1,8 +1,7 @@
-"""Names of matplotlib's that its releases from 3.1 on took away: pictures of figures, color maps, histograms."""
+"""Names of matplotlib's that its releases from 3.1 on took away: pictures of figures, color maps, styles."""
 
 from __future__ import annotations
 
-import functools
 import importlib
 import types
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.shim import old_axes
 from dataflow.shim.missing_names import put_missing
 
 
@@ -48,53 +48,34 @@ def _mend_color_maps(module: types.ModuleType) -> None:
     put_missing(module, get_cmap=_get_cmap)
 
 
-def _mend_axes(module: types.ModuleType) -> None:
-    """``hist(normed=)``, which is ``density`` now."""
-    hist = module.Axes.hist
-
-    @functools.wraps(hist)
-    def with_normed(axes: Any, *args: Any, normed: Any = None, **kwargs: Any) -> Any:
-        if normed is not None:
-            kwargs["density"] = bool(normed)
-        return hist(axes, *args, **kwargs)
-
-    module.Axes.hist = with_normed
+def _mend_styles(module: types.ModuleType) -> None:
+    """The styles of seaborn, which carry a version in their names now: ``plt.style.use("seaborn-whitegrid")``."""
+    newest = "seaborn-v0_8"
+    for name in [name for name in module.library if name.startswith(newest)]:
+        module.library.setdefault("seaborn" + name[len(newest) :], module.library[name])
 
 
-def _mend_figure(module: types.ModuleType) -> None:
-    """``add_subplot("111")``: the three digits as text."""
-    add_subplot = module.FigureBase.add_subplot
-
-    @functools.wraps(add_subplot)
-    def with_text(figure: Any, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and isinstance(args[0], str) and args[0].isdigit():
-            args = (int(args[0]),)
-        return add_subplot(figure, *args, **kwargs)
-
-    module.FigureBase.add_subplot = with_text
+def _mend_legend(module: types.ModuleType) -> None:
+    put_missing(module.Legend, legendHandles=property(lambda legend: legend.legend_handles))
 
 
-def _mend_axis(module: types.ModuleType) -> None:
-    """Labels of ticks, one for each: more than there are were left out, and those that had none stayed empty."""
-    set_labels = module.Axis.set_ticklabels
+def _set_window_title(canvas: Any, title: str) -> None:
+    """A figure that no window shows has no title of one."""
+    if canvas.manager is not None:
+        canvas.manager.set_window_title(title)
 
-    @functools.wraps(set_labels)
-    def set_ticklabels(axis: Any, labels: Any, *args: Any, **kwargs: Any) -> Any:
-        locator = axis.get_minor_locator() if kwargs.get("minor") else axis.get_major_locator()
-        places = getattr(locator, "locs", None)
-        if places is not None and 0 < len(labels) != len(places):
-            labels = [*labels, *[""] * (len(places) - len(labels))][: len(places)]
-        return set_labels(axis, labels, *args, **kwargs)
 
-    module.Axis.set_ticklabels = set_ticklabels
+def _mend_canvas(module: types.ModuleType) -> None:
+    put_missing(module.FigureCanvasBase, set_window_title=_set_window_title)
 
 
 #: By module: what adds the names that it once had.
 MENDS: dict[str, Callable[[types.ModuleType], None]] = {
     "matplotlib.backends.backend_agg": _mend_agg,
+    "matplotlib.backend_bases": _mend_canvas,
     "matplotlib.contour": _mend_contours,
     "matplotlib.cm": _mend_color_maps,
-    "matplotlib.axes._axes": _mend_axes,
-    "matplotlib.axis": _mend_axis,
-    "matplotlib.figure": _mend_figure,
+    "matplotlib.legend": _mend_legend,
+    "matplotlib.style": _mend_styles,
+    **old_axes.MENDS,
 }

@@ -202,3 +202,13 @@ def test_numbers_other_than_0_are_true_and_beams_merge_repeated_labels() -> None
     np.testing.assert_allclose(K.eval(scores), [[-0.36723]], atol=1e-5)
     (kept,), _ = K.ctc_decode(*given, greedy=True)
     assert K.eval(kept).tolist() == [[0, 0, 1]]
+
+
+def test_what_is_no_tensor_is_its_own_value() -> None:
+    """A list of tensors comes back as it is, as in TensorFlow 1.15; the value of a sparse tensor is a dense array."""
+    tensors = [K.constant(1.0), K.constant(2.0)]
+    assert K.eval(tensors) is tensors and K.get_value(tensors) is tensors
+    assert K.eval(3.0) == 3.0 and K.get_value("text") == "text"
+    sparse = tf.SparseTensor([[0, 1]], [2.0], [1, 2])
+    assert K.eval(sparse).tolist() == [[0.0, 2.0]]
+    assert isinstance(K.get_value(sparse), tf.SparseTensorValue)

@@ -85,3 +85,61 @@ spec = figure.add_subplot("223").get_subplotspec()
 result = [spec.get_gridspec().get_geometry(), spec.num1, figure.add_subplot(2, 2, 1).get_subplotspec().num1]
 """
     assert [*result_of(program)] == [[2, 2], 2, 0]
+
+
+def test_lines_are_taken_out_of_the_axes_list() -> None:
+    """``axes.lines.remove(line)`` before the next one is drawn, as animations of a fit do, inside ``try``, too."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    program = """
+import dataflow
+dataflow.as_tensorflow()
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+axes = plt.figure().add_subplot(1, 1, 1)
+first, second, third = [axes.plot([1, i])[0] for i in range(3)]
+axes.lines.remove(first)
+result = [len(axes.lines), axes.lines.pop() is third, len(axes.lines)]
+try:
+    axes.lines.remove(first)
+except ValueError as error:
+    result.append("list.remove(x)" in str(error))
+axes.plot([1]); axes.plot([2])
+del axes.lines[0]
+result.append(len(axes.lines))
+axes.lines.clear()
+result.append(len(axes.lines))
+"""
+    assert result_of(program) == [2, True, 1, True, 2, 0]
+
+
+def test_axes_in_space_and_arguments_of_their_time() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    program = """
+import dataflow, io
+dataflow.as_tensorflow()
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from mpl_toolkits.mplot3d import Axes3D
+figure = plt.figure()
+space = figure.gca(projection="3d")
+result = [space.name, plt.gca(projection="3d") is space, plt.gca() is space, len(figure.axes)]
+second = plt.figure()
+axes = Axes3D(second)
+result += [second.axes == [axes], axes.w_yaxis is axes.yaxis, plt.gca() is axes]
+third = plt.figure()
+third.add_subplot(1, 1, 1, projection="3d")
+Axes3D(third, auto_add_to_figure=False)
+result.append(len(third.axes))
+plt.figure()
+plt.style.use("seaborn-whitegrid")
+plt.plot([1, 2], label="a")
+plt.grid(b=True)
+result += [len(plt.legend().legendHandles), len(plt.boxplot([[1, 2]], labels=["x"])["boxes"])]
+plt.stem([1, 2], use_line_collection=True)
+plt.gcf().canvas.set_window_title("a window's")
+plt.tight_layout(1.5)
+plt.savefig(io.BytesIO(), papertype=None, frameon=False)
+"""
+    assert result_of(program) == ["3d", True, True, 1, True, True, True, 1, 1, 1]
