@@ -7,7 +7,6 @@ the only loop is over time.
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,17 +80,17 @@ def ctc_loss_kernel(
     labels = _label_lists(labels_indices, labels_values, batch, blank, preprocess_collapse_repeated)
     used = np.ones(batch, bool)
     for b, label in enumerate(labels):
-        repeats = sum(p == q for p, q in itertools.pairwise(label))
-        required = len(label) + (repeats if ctc_merge_repeated else 0)
-        if lengths[b] == 0:
-            used[b] = False
-        elif required > lengths[b]:
+        # As in TensorFlow, blanks between equal labels do not count: without the time for them no
+        # path is possible, so the loss is infinite and its gradient that of the inputs' softmax.
+        if len(label) > lengths[b]:
             if not ignore_longer_outputs_than_inputs:
                 raise bad_input(
                     "Not enough time for target transition sequence (required: "
-                    f"{required}, available: {int(lengths[b])}){b}. Give "
+                    f"{len(label)}, available: {int(lengths[b])}){b}. Give "
                     "ignore_longer_outputs_than_inputs=True to leave such sequences out."
                 )
+            used[b] = False
+        elif lengths[b] == 0:
             used[b] = False
     width = 2 * max((len(label) for label in labels), default=0) + 1
     extended = np.full((batch, width), blank)
@@ -110,11 +109,11 @@ def ctc_loss_kernel(
         log_y = (shifted - np.log(sums))[:, doubtful]
         log_p[doubtful], posterior[:, :, doubtful] = _in_logarithms(log_y, lattice.of(doubtful))
     gradient = y
-    possible = used & np.isfinite(log_p)
     # Of a label that comes several times the sum is taken away; places past the end have none.
     is_label = (extended[:, :, None] == np.arange(classes)).astype(float)
     gradient -= np.matmul(posterior.transpose(2, 0, 1), is_label).transpose(1, 0, 2)
-    gradient[np.arange(time)[:, None] >= np.where(possible, lengths, 0)] = 0
+    gradient[:, np.isnan(log_p)] = np.nan
+    gradient[np.arange(time)[:, None] >= np.where(used, lengths, 0)] = 0
     loss = np.where(used, -log_p, 0.0)
     return loss.astype(inputs.dtype), gradient.astype(inputs.dtype)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dataflow.errors import InvalidArgumentError
 from dataflow.kernels import ctc
 
 
@@ -77,10 +78,23 @@ def test_what_no_number_holds_is_computed_by_logarithms(monkeypatch: pytest.Monk
     assert np.isfinite(gradient).all() and abs(gradient[:, 0].sum()) < 1e-6
 
 
-def test_impossible_and_broken_sequences_have_no_gradient() -> None:
-    inputs = np.zeros((3, 3, 4), np.float32)
+def test_impossible_and_broken_sequences() -> None:
+    """As TensorFlow: an infinite loss, whose gradient is the softmax, and NaN where an input is none."""
+    inputs = np.zeros((3, 4, 4), np.float32)
     inputs[:, 1, 0] = -np.inf
     inputs[1, 2] = np.nan
-    loss, gradient = _loss(inputs, [[0, 0, 0, 1], [0], [1]], [3, 3, 3])
-    assert loss[0] == 0 and loss[1] == np.inf and np.isnan(loss[2])
-    assert not gradient.any()
+    loss, gradient = _loss(inputs, [[0, 0, 1], [0], [1], [2, 2]], [3, 3, 3, 2])
+    assert loss[0] == loss[1] == loss[3] == np.inf and np.isnan(loss[2])
+    assert (gradient[:, 0] == 0.25).all() and np.isnan(gradient[:, 2]).all()
+    np.testing.assert_allclose(gradient[:, 1], [[0, 1 / 3, 1 / 3, 1 / 3]] * 3, rtol=1e-6)
+    assert (gradient[:2, 3] == 0.25).all() and not gradient[2, 3].any()
+
+
+@pytest.mark.parametrize("length", [0, 2])
+def test_more_labels_than_times(length: int) -> None:
+    inputs = np.zeros((3, 2, 4), np.float32)
+    with pytest.raises(InvalidArgumentError, match=f"required: 3, available: {length}"):
+        _loss(inputs, [[0, 1, 0], [0]], [length, 3])
+    ignoring = {"ignore_longer_outputs_than_inputs": True}
+    loss, gradient = _loss(inputs, [[0, 1, 0], [0]], [length, 3], **ignoring)
+    assert loss[0] == 0 and loss[1] > 1 and not gradient[:, 0].any() and gradient[:, 1].any()
