@@ -88,6 +88,29 @@ def to_graph(
     return call
 
 
+def convert(
+    recursive: bool = False, optional_features: Any = None, user_requested: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function is rewritten, as `to_graph` does, when it is called for the first time.
+
+    ``user_requested`` changes nothing. `ConversionError` as `to_graph` raises it comes with that call.
+    """
+
+    def decorator(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.cache
+        def rewritten() -> Callable[..., Any]:
+            return to_graph(function, recursive, experimental_optional_features=optional_features)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return rewritten()(*args, **kwargs)
+
+        setattr(call, LEFT_ALONE, True)
+        return call
+
+    return decorator
+
+
 def _has(features: Any, feature: Feature) -> bool:
     given = features if isinstance(features, (list, tuple, set)) else [features]
     return feature in given or Feature.ALL in given

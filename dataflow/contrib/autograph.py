@@ -7,10 +7,12 @@ from dataflow.autograph import (
     to_graph,
     trace,
 )
+from dataflow.autograph.api import convert
 from dataflow.namespaces import explain_absent
 
-__all__ = ["do_not_convert", "set_verbosity", "to_code", "to_graph", "trace"]
+__all__ = ["Feature", "convert", "do_not_convert", "set_verbosity", "to_code", "to_graph", "trace"]
 
+Feature = _experimental.Feature
 do_not_convert = _experimental.do_not_convert
 
 __getattr__ = explain_absent(__name__)

@@ -56,7 +56,7 @@ def flatten_feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, An
                 break
         else:
             if isinstance(key, tuple):
-                pairs = _nested_feeds(key, value)
+                pairs = _feeds_of_structure(key, value)
         for part, part_value in pairs:
             try:
                 tensor = graph.as_graph_element(part, allow_operation=False)
@@ -83,6 +83,27 @@ def _nested_feeds(key: Any, value: Any) -> list[tuple[Any, Any]]:
         got = f"{len(value)} values" if hasattr(value, "__len__") else type(value).__name__
         raise ValueError(f"feed_dict key {key} stands for {len(key)} tensors, got {got} for it.")
     return [pair for k, v in zip(key, value, strict=True) for pair in _nested_feeds(k, v)]
+
+
+def _feeds_of_structure(key: Any, value: Any) -> list[tuple[Any, Any]]:
+    """The feeds of a tuple of tensors: `_nested_feeds`, or arrays in order where ``value`` nests as
+    many in another way, as what ``sess.run([state])`` gives for ``state``."""
+    try:
+        return _nested_feeds(key, value)
+    except ValueError:
+        keys, values = _leaves(key), _leaves(value)
+        if len(keys) != len(values) or not all(
+            isinstance(v, (np.ndarray, np.generic)) for v in values
+        ):
+            raise
+        return list(zip(keys, values, strict=True))
+
+
+def _leaves(nested: Any) -> list[Any]:
+    """What ``nested`` lists and tuples hold; an array is one of them."""
+    if not isinstance(nested, (list, tuple)):
+        return [nested]
+    return [leaf for part in nested for leaf in _leaves(part)]
 
 
 def make_feed_converter(tensor: Tensor, device: str = "") -> Callable[[Any], Any]:

@@ -114,3 +114,28 @@ def test_a_model_of_keras_as_a_saved_model(tmp_path):
     path = saved_model.save_keras_model(model, tmp_path / "model")
     x = np.ones([1, 3], np.float32)
     np.testing.assert_allclose(saved_model.load_keras_model(path).predict(x), model.predict(x))
+
+
+def test_the_decorator_that_converts_when_it_is_called():
+    @tf.contrib.autograph.convert()
+    def largest(a, b):
+        """The larger."""
+        if a > b:
+            return a
+        return b
+
+    @tf.contrib.autograph.convert(optional_features=tf.contrib.autograph.Feature.ALL)
+    def collatz(n):
+        steps = 0
+        while n > 1:
+            if n % 2 > 0:
+                n = 3 * n + 1
+            else:
+                n = n // 2
+            steps += 1
+        return steps
+
+    assert largest.__name__ == "largest" and largest.__doc__ == "The larger."
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.int32, [])
+        assert sess.run([largest(x, 3), largest(2, x), collatz(x)], {x: 6}) == [6, 6, 8]

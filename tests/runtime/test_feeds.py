@@ -46,6 +46,16 @@ def test_another_number_of_values_is_refused(value: Any, got: str) -> None:
         run(a + b, {(a, b): value})
 
 
+def test_a_state_takes_what_a_run_of_a_list_of_it_gives() -> None:
+    cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.LSTMCell(2) for _ in range(2)])
+    state = cell.zero_state(1, tf.float32)
+    total = sum(t for layer in state for t in layer)
+    with tf.Session() as session:
+        got = session.run([state], {state[0].c: [[1.0, 2.0]]})
+        assert session.run(total, {state: got}).tolist() == [[1.0, 2.0]]
+        assert session.run(total, {state: [t + 1 for t in got[0][0]] * 2}).tolist() == [[6.0, 8.0]]
+
+
 def test_a_sparse_key_within_a_tuple() -> None:
     a = tf.placeholder(tf.float32, [])
     s = tf.sparse_placeholder(tf.float32, [2, 2])
