@@ -550,6 +550,8 @@ THEIR_OWN_NAMES = {
         "_trainable_weights",
         "_non_trainable_weights",
     ),
+    # What matplotlib's axes share, for `dataflow/shim/old_axes.py`.
+    *("_AxesBase", "_axes"),
     # What pandas of today does in place, for `dataflow/shim/old_pandas.py`.
     *("_mgr", "_update_inplace"),
     # The methods of its feature columns, which programs define.

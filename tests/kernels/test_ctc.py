@@ -94,7 +94,6 @@ def test_impossible_and_broken_sequences() -> None:
 def test_more_labels_than_times(length: int) -> None:
     inputs = np.zeros((3, 2, 4), np.float32)
     with pytest.raises(InvalidArgumentError, match=f"required: 3, available: {length}"):
-        _loss(inputs, [[0, 1, 0], [0]], [length, 3])
-    ignoring = {"ignore_longer_outputs_than_inputs": True}
-    loss, gradient = _loss(inputs, [[0, 1, 0], [0]], [length, 3], **ignoring)
+        _loss(inputs, [[0, 1, 0], [0]], [length, 3], ignore_longer_outputs_than_inputs=False)
+    loss, gradient = _loss(inputs, [[0, 1, 0], [0]], [length, 3])
     assert loss[0] == 0 and loss[1] > 1 and not gradient[:, 0].any() and gradient[:, 1].any()
