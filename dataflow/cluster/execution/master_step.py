@@ -265,7 +265,8 @@ class MasterStep:
                 self.unstarted[remote.task] = remote
                 continue
             flags = self.flags if self.until is None else REPEAT
-            if THREADS and remote.prefetch_channels and self.watch is None and not flags:
+            may_prefetch = remote.prefetch_channels is not None and self.watch is None
+            if THREADS and may_prefetch and not flags:
                 if self._use_reads(remote):
                     continue
                 flags = WANT_NEXT

@@ -60,15 +60,17 @@ def take_reads(connection: Connection, prepared: PreparedStep, count: int) -> li
 def prefetch_channels(partition: GraphPartition, home: str) -> list[tuple[int, int]] | None:
     """Return (channel, number of tensors) that the reads of a next step would be sent on.
 
-    ``None`` if they cannot be prefetched: there are none, or other nodes run with them, or they go to
-    another task, or the partition waits for nothing after them and would end.
+    None of them where a step only finds its queues and variables before it waits: then the next one is begun
+    ahead, and needs no message for that.
+
+    ``None`` if they cannot be prefetched: other nodes run with them, or they go to another task, or the
+    partition waits for nothing after them and would end.
     """
     first = _before_messages(partition)
     transfers = [t for s in first for t in s.transfers]
     if (
         not _PREFETCH
         or partition.feeds
-        or not transfers
         or len(first) == len(partition.segments)
         or any(t.task != home for t in transfers)
         or not all(_only_reads(op) for s in first for op in s.ops)

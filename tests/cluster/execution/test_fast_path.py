@@ -161,6 +161,48 @@ def test_a_death_that_another_thread_has_seen_fails_it(cluster, straight, monkey
         assert not master.machine.waiting and not master._verdicts
 
 
+def pushing(capacity):
+    """A step that puts a worker's fed number into a queue of the ps, and reads nothing there."""
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(capacity, tf.float32, shapes=[[]])
+    with tf.device("/job:worker/task:0"):
+        x = tf.placeholder(tf.float32, [])
+        y = x + 1.0
+    with tf.device("/job:ps/task:0"):
+        return x, y, queue, queue.enqueue(y), queue.dequeue_many(8)
+
+
+def test_a_step_that_only_pushes(cluster, straight):
+    x, y, queue, put, taken = pushing(100)
+    close = queue.close()
+    with tf.Session(cluster["worker:0"].target) as session:
+        for n in range(8):
+            assert session.run([y, put], {x: n}) == [n + 1, None]
+        assert sum(results is not None for results in straight) >= 5
+        assert session.run(taken).tolist() == list(range(1, 9))
+        session.run(close)
+        for _ in range(3):
+            with pytest.raises(tf.errors.CancelledError, match="is closed") as raised:
+                session.run([y, put], {x: 1.0})
+            assert raised.value.op is put
+
+
+@pytest.mark.threads
+def test_a_step_that_only_pushes_waits_for_room(cluster, straight):
+    x, y, queue, put, taken = pushing(8)
+    size = queue.size()
+    with tf.Session(cluster["worker:0"].target) as session:
+        for n in range(8):
+            session.run([y, put], {x: n})
+        waits = threading.Thread(target=lambda: session.run([y, put], {x: 8.0}), daemon=True)
+        waits.start()
+        waits.join(0.2)
+        assert waits.is_alive() and session.run(size) == 8
+        assert session.run(taken).tolist() == list(range(1, 9))
+        waits.join(20)
+        assert not waits.is_alive() and session.run(size) == 1
+
+
 @pytest.mark.parametrize("size", [(), (50,), (20_000,), (300_000,)])
 def test_tensors_of_any_size(cluster, straight, size):
     step, put, w, local, _ = waiting(size)

@@ -90,10 +90,20 @@ def test_first_reads_are_done_ahead(reads):
     assert prefetch.prefetch_channels(made, HOME) == [(3, 2), (4, 1)]
 
 
-@pytest.mark.parametrize("why", ["computes", "sends nothing", "ends", "elsewhere", "fed", "off"])
+def test_a_step_that_reads_nothing_is_begun_ahead(reads):
+    nodes, computing = reads
+    assert (
+        prefetch.prefetch_channels(GraphPartition(PS, segments((0, [], nodes), (1, [5], []))), HOME)
+        == []
+    )
+    made = GraphPartition(PS, segments((0, [], [*nodes, computing]), (1, [5], [])))
+    assert prefetch.prefetch_channels(made, HOME) is None
+
+
+@pytest.mark.parametrize("why", ["computes", "ends", "elsewhere", "fed", "off"])
 def test_reads_that_are_not_done_ahead(reads, monkeypatch, why):
     nodes, computing = reads
-    first = (0, [] if why == "sends nothing" else [3], nodes + [computing] * (why == "computes"))
+    first = (0, [3], nodes + [computing] * (why == "computes"))
     made = GraphPartition(PS, segments(first, *[] if why == "ends" else [(1, [5], [])]))
     if why == "fed":
         made.feeds.append(computing.outputs[0])
