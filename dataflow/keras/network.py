@@ -37,6 +37,13 @@ def _list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
+def _state_updates(layer: Any) -> list[Any]:
+    """What `predict` runs, too: the updates of a layer that says that it is ``stateful``."""
+    if hasattr(layer, "state_updates"):
+        return layer.state_updates  # type: ignore[no-any-return]
+    return layer.updates if getattr(layer, "stateful", False) else []
+
+
 class Model(Training, Layer):
     """A network that can be trained, evaluated, used, and saved.
 
@@ -389,7 +396,7 @@ class Model(Training, Layer):
     @property
     def state_updates(self) -> list[Any]:
         """Ops that keep the states of stateful layers."""
-        return [u for layer in self.sublayers() for u in getattr(layer, "state_updates", [])]
+        return [u for layer in self.sublayers() for u in _state_updates(layer)]
 
     @property
     def stateful(self) -> bool:  # type: ignore[override]

@@ -302,3 +302,27 @@ def test_outputs_are_as_wide_as_the_cell_makes_them() -> None:
     counts = np.tile(np.arange(3.0)[:, None], [2, 1, 2])
     with tf.Session() as session:
         np.testing.assert_array_equal(session.run(outputs), np.concatenate([x, counts], -1))
+
+
+class _Sum(tf.keras.layers.Layer):
+    """Gives the sum of all that came before, as a memory of a Transformer-XL does."""
+
+    def __init__(self, stateful, **kwargs):
+        super().__init__(**kwargs)
+        self.stateful = stateful
+
+    def build(self, input_shape):
+        self.total = self.add_weight("total", (), initializer="zeros", trainable=False)
+
+    def call(self, inputs):
+        before = tf.identity(self.total) + 0.0
+        with tf.control_dependencies([before]):
+            self.add_update(tf.assign_add(self.total, tf.reduce_sum(inputs)), inputs)
+        return inputs * 0.0 + before
+
+
+@pytest.mark.parametrize(("stateful", "found"), [(True, [0.0, 4.0, 8.0]), (False, [0.0, 0.0, 0.0])])
+def test_predict_runs_the_updates_of_a_stateful_layer(stateful: bool, found: list[float]) -> None:
+    inputs = tf.keras.Input([4])
+    model = tf.keras.Model(inputs, _Sum(stateful)(inputs))
+    assert [model.predict(np.ones([1, 4]))[0, 0] for _ in found] == found
