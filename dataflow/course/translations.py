@@ -181,7 +181,7 @@ def _fits(parts: tuple[str, ...], weight: tuple[int, int, bool], strictly: bool)
     num_letters, _, is_headed = weight
     if num_letters < _FEW_LETTERS and not is_headed:
         most = 3 if num_letters > 3 else 1
-        return all(_QUOTED.fullmatch(part) or part.count(" ") < most for part in parts)
+        return all(part.count(" ") < most for part in parts)
     return not strictly or not any(_SENTENCE_END.search(part) for part in parts)
 
 

@@ -39,7 +39,6 @@ SAID = {
     "  a: Add, from x\nYou marked nothing.": "  a: Add, von x\nDu hast nichts markiert.",
     "x is y": "x ist y",
     "“three times” chosen.": "“three times” gewählt.",
-    "“a name is a word, three times at least” chosen.": "“a name is a word, three times at least” gewählt.",
     "3 times": "3-mal",
     "3.5, 4.5": "3.5, 4.5",
     "3 tasks: ps:0, worker:0.": "3 Tasks!: ps:0, worker:0.",

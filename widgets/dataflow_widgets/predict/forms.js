@@ -194,7 +194,7 @@ function order(question, { changed }) {
       "li",
       { class: "df-order-row", tabindex: -1, "data-name": id, ...QUIET },
       h("span", { class: "df-grip", "aria-hidden": "true" }, "⠿"),
-      h("span", { class: "df-order-text df-authored" }, text),
+      h("span", { class: "df-order-text df-raw" }, text),
       button("↑", `Move ${id} up`, () => move(id, items.indexOf(id) - 1, "up"), { "data-key": "up" }),
       button("↓", `Move ${id} down`, () => move(id, items.indexOf(id) + 1, "down"), { "data-key": "down" }),
     );
@@ -306,7 +306,7 @@ function choice(question, { changed }) {
       return h(
         "fieldset",
         {},
-        h("legend", { class: group.label ? "df-authored" : "df-unseen" }, group.label || "choices"),
+        h("legend", { class: group.label ? "df-raw" : "df-unseen" }, group.label || "choices"),
         group.options.map((text) => {
           const input = h("input", { type: "radio", name, ...QUIET });
           input.addEventListener("change", () => {
@@ -315,7 +315,7 @@ function choice(question, { changed }) {
             changed(`${answer} chosen.`);
           });
           inputs.push([at, text, input]);
-          return h("label", { class: "df-pick" }, input, h("span", { class: "df-authored" }, text));
+          return h("label", { class: "df-pick" }, input, h("span", { class: "df-raw" }, text));
         }),
       );
     }),

@@ -8,11 +8,11 @@ const QUOTED = /^“[^”]*”$/; // an answer, as it was given
 const SENTENCE_END = /(?<=[.!?]) (?=\S)/;
 const SPOKEN = ["title", "aria-label", "placeholder", "aria-roledescription"];
 // A single word may be a name of the learner's own, so it is replaced in these places only.
-const FURNITURE = "button, label, legend, summary, caption, option, figcaption, h4, .df-predict .df-heading, th[scope=col], .df-nudge strong, .df-axis, .df-chart-note, .df-tag, .df-key, .df-edge-label, .df-keys, .df-run-bar, .df-run-status, .df-cluster-state, .df-cv-lane-name, .df-cv-badge";
+const FURNITURE = "button, label, legend, summary, caption, option, figcaption, h4, .df-predict strong, th[scope=col], .df-axis, .df-chart-note, .df-tag, .df-key, .df-edge-label, .df-keys, .df-run-bar, .df-run-status, .df-cluster-state, .df-cv-lane-name, .df-cv-badge";
 // What the author of a question wrote: said as a whole or not at all, never half.
-const AUTHORED = ".df-authored";
-// Words of the widget alone, no name of the learner's.
-const LABELS = ".df-explorer label, .df-explorer legend, .df-explorer option, .df-explorer .df-axis, .df-predict legend";
+const AUTHORED = ".df-raw";
+// A widget without names of the learner's: its words are its own.
+const LABELS = ".df-explorer";
 const NOT_WORDS = "pre, code, input, textarea, script, style";
 
 const translators = new Map();
@@ -30,7 +30,7 @@ export function translator(table) {
   const known = new Map();
   // "{0} is {1}" fits nearly all that is said: it is meant where little was filled in. "Hint: {0}" is not like that.
   const fits = (parts, { letters, isHeaded }, strictly) =>
-    letters < FEW_LETTERS && !isHeaded ? parts.every((part) => QUOTED.test(part) || part.split(" ").length <= (letters > 3 ? 3 : 1)) : !strictly || !parts.some((part) => SENTENCE_END.test(part));
+    letters < FEW_LETTERS && !isHeaded ? parts.every((part) => part.split(" ").length <= (letters > 3 ? 3 : 1)) : !strictly || !parts.some((part) => SENTENCE_END.test(part));
   const filled = (text, depth, strictly) => {
     for (const each of patterns) {
       const parts = each.pattern.exec(text)?.slice(1);
@@ -73,8 +73,8 @@ export function translator(table) {
     return result;
   }
   // What stands beside a control: one word, which as a part of a sentence may be a node's name.
-  say.label = (text) => (Object.hasOwn(table, "label:" + text) ? table["label:" + text] : say(text));
-  say.whole = (text) => (text.trim().includes(" ") && Object.hasOwn(table, text) ? table[text] : text);
+  say.one = (text) => table["label:" + text] ?? say(text);
+  say.all = (text) => (text.includes(" ") && table[text]) || text;
   return say;
 }
 
@@ -143,7 +143,7 @@ function every(node, say, deep = true) {
     const { data } = node;
     const place = node.parentElement;
     if (!place || place.closest(NOT_WORDS) || !(data.trim().includes(" ") || place.closest(FURNITURE))) return;
-    const said = place.closest(AUTHORED) ? say.whole(data) : place.closest(LABELS) ? say.label(data) : say(data);
+    const said = (place.closest(AUTHORED) ? say.all : place.closest(LABELS) ? say.one : say)(data);
     if (said !== data) node.data = said;
   } else if (node.nodeType === Node.ELEMENT_NODE) {
     for (const name of SPOKEN) {
