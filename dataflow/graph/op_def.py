@@ -237,7 +237,8 @@ class OpDef(OpTraits):
             else:
                 tensors = list(values)
         except CompositeOperand as found:
-            if not self.elementwise:
+            is_ragged = getattr(found.composite, "is_ragged", False)
+            if not (self.keeps_rows if is_ragged else self.elementwise):
                 raise
             return found.composite.elementwise(self, values, attrs, name)
         except SymbolicInput as found:  # in a list, where nobody looks first

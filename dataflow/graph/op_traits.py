@@ -69,6 +69,9 @@ class OpTraits:
     #: Each element of the result is computed from one element of each input, which broadcast as in
     #: NumPy. Read by `rewrites.symbolic_shapes`.
     elementwise: bool = False
+    #: Ragged tensors for its inputs keep their rows: each element of the result comes of one element
+    #: of each input. True of what is ``elementwise``.
+    keeps_rows: bool = False
     #: The inputs must all have the shape of the result; the kernel refuses others.
     equal_shapes: bool = False
     #: The number of the input whose shape the result has; ``None`` where no rule so simple holds.
@@ -127,7 +130,7 @@ class OpTraits:
     def _set_traits(self, traits: dict[str, Any]) -> None:
         """Sets what an op declares, and what follows; the rest stays as the class has it."""
         if traits.get("elementwise"):
-            traits = {"own_memory": True, **traits}
+            traits = {"own_memory": True, "keeps_rows": True, **traits}
         if traits.get("own_memory"):
             traits = {"keeps_nothing": True, **traits}
         if traits.get("view_of") is not None or traits.get("shape_only") or traits.get("is_alias"):

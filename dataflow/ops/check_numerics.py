@@ -23,6 +23,7 @@ _FLOATS = frozenset({dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.flo
     T=_FLOATS,
     has_side_effect=True,
     is_debug_identity=True,
+    keeps_rows=True,
 )
 def check_numerics(tensor: Tensor, *, message: str) -> Dims:
     """``tensor``, unchanged; an `InvalidArgumentError` where it holds NaN or infinity.

@@ -172,11 +172,11 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
             raise ValueError(f"the last axis must have 1 channel, got {channels}")
         if images.dims is None:
             ones = ones_like(shape(images)[:-1])
-            return tile(images, concat([ones, [3]], 0), name=scope)  # type: ignore[no-any-return]
+            return tile(images, concat([ones, [3]], 0), name=scope)
         count_left_out(12 if channels == 1 else 0)  # the rank, ones for it, and both joined
         result = tile(images, [1] * (len(images.dims) - 1) + [3], name=scope)
         result.set_shape((*images.dims[:-1], 3))
-        return result  # type: ignore[no-any-return]
+        return result
 
 
 rgb_to_hsv = rgb_to_hsv_op

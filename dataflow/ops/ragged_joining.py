@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
@@ -13,6 +14,7 @@ from dataflow.ops.casts import cast
 from dataflow.ops.ragged_indexing import gather, gathered
 from dataflow.ops.ragged_shape import checked_axis, expand_dims
 from dataflow.ops.ragged_tensor import RaggedTensor, convert_to_ragged, num_rows
+from dataflow.ops.static_value import static_value
 
 
 def stack_dynamic_partitions(
@@ -46,6 +48,23 @@ def concat(values: Any, axis: Any = None, name: str = "concat", concat_dim: Any 
             for p in parts
         ]
         return _concat(parts, axis)
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+    """`tf.tile` of a ragged tensor: each axis joined with itself so many times, which is known."""
+    rt, times = convert_to_ragged(input), static_value(convert_to_tensor(multiples))
+    if times is None:
+        raise ValueError("tf.tile of a RaggedTensor needs multiples that are known now")
+    if times.shape != (rt.shape.ndims,):
+        raise ValueError(
+            f"multiples {times.tolist()} for a RaggedTensor of rank {rt.shape.ndims}\n"
+            "Give one number for each axis."
+        )
+    with op_scope(name, "RaggedTile", []):
+        for axis, count in enumerate(times.tolist()):
+            none = (*[slice(None)] * axis, slice(0, 0))
+            rt = concat([rt] * count, axis) if count else rt[none]
+    return rt
 
 
 def _concat(parts: list[Any], axis: int) -> Any:

@@ -7,7 +7,7 @@ from dataflow.ops.ragged_indexing import (
     gather as gather,
     lookup as lookup,
 )
-from dataflow.ops.ragged_joining import concat as concat, stack as stack
+from dataflow.ops.ragged_joining import concat as concat, stack as stack, tile as tile
 from dataflow.ops.ragged_reductions import (
     all_ as all_,
     any_ as any_,
@@ -15,6 +15,7 @@ from dataflow.ops.ragged_reductions import (
     mean as mean,
     min_ as min_,
     prod as prod,
+    reduce_join as reduce_join,
     sum_ as sum_,
 )
 from dataflow.ops.ragged_shape import (

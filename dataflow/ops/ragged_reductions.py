@@ -8,7 +8,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.type_aliases import AxisLike, TensorLike
-from dataflow.ops import array
+from dataflow.ops import array, string
 from dataflow.ops.arithmetic import maximum_op
 from dataflow.ops.casts import cast
 from dataflow.ops.cumulative import cumsum
@@ -112,6 +112,28 @@ all_ = _reduction("All", reduce_all, _logic(unsorted_segment_prod))
 
 
 any_ = _reduction("Any", reduce_any, _logic(unsorted_segment_max))
+
+
+def reduce_join(
+    inputs: Any,
+    axis: AxisLike | None = None,
+    keep_dims: Any = None,
+    separator: str = "",
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keepdims: Any = None,
+) -> Any:
+    """`tf.strings.reduce_join` of a ragged tensor."""
+
+    def whole(texts: Any, axis: Any) -> Any:
+        return string.reduce_join(texts, axis, separator=separator)
+
+    def segments(texts: Any, ids: Any, count: Any) -> Any:
+        return string.unsorted_segment_join(texts, ids, count, separator=separator)
+
+    return _reduction("Join", whole, segments)(
+        inputs, axis, keepdims, name, reduction_indices, keep_dims
+    )
 
 
 def mean(

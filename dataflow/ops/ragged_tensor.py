@@ -490,6 +490,8 @@ class RaggedTensor:
         raise TypeError("A RaggedTensor has no truth value before the graph runs.")
 
     def __repr__(self) -> str:
+        if self._row_splits.graph.executes_eagerly:
+            return f"<tf.RaggedTensor {self.to_list()}>"
         return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
 
     # ---- element by element ---------------------------------------------------------------------
@@ -498,9 +500,13 @@ class RaggedTensor:
         """``op`` of the operands' innermost values, with these rows."""
         from dataflow.ops.ragged_operands import broadcast_operands, flat_operands, self_like
 
-        values = broadcast_operands(list(values))
+        # One list of operands, as those of a sum or of a join of texts.
+        in_list = len(values) == 1 and isinstance(values[0], (list, tuple))
+        values = broadcast_operands(list(values[0] if in_list else values))
         flat = flat_operands(values)
-        return self_like(values).with_flat_values(op.build(flat, attrs, name))
+        return self_like(values).with_flat_values(
+            op.build([flat] if in_list else flat, attrs, name)
+        )
 
 
 def _values(values: Any) -> Any:

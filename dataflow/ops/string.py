@@ -14,6 +14,7 @@ from dataflow.graph.op_signature import INDEX
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
+from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.shape import need_rank, rank
 from dataflow.ops.sources import constant
@@ -23,7 +24,7 @@ from dataflow.shapes import Dims
 # ---- joining and splitting ----------------------------------------------------------------
 
 
-@define_op("StringJoin", "inputs: N * string -> output: string")
+@define_op("StringJoin", "inputs: N * string -> output: string", keeps_rows=True)
 def string_join(inputs: list[Tensor], *, separator: str = "") -> Dims:
     """Strings joined element by element; scalars go with every element. Not differentiable."""
     if not inputs:
@@ -101,6 +102,7 @@ not_differentiable(
 )
 
 
+@takes_ragged("reduce_join")
 def reduce_join(
     inputs: Any,
     axis: AxisLike | None = None,
@@ -133,7 +135,9 @@ def _check_unit(unit: str) -> None:
         raise ValueError(f"unit must be BYTE or UTF8_CHAR, got {unit!r}")
 
 
-@define_op("Substr", "input: string, pos: T, len: T -> output: string", T=dtypes.INDICES)
+@define_op(
+    "Substr", "input: string, pos: T, len: T -> output: string", T=dtypes.INDICES, keeps_rows=True
+)
 def substr_op(input: Tensor, pos: Tensor, len: Tensor, *, unit: str = "BYTE") -> Dims:
     """``len`` bytes (or characters) of each string from ``pos`` on; all three are broadcast.
 
@@ -147,32 +151,36 @@ def substr_op(input: Tensor, pos: Tensor, len: Tensor, *, unit: str = "BYTE") ->
     return shapes.broadcast(input.dims, shapes.broadcast(pos.dims, len.dims))
 
 
-@define_op("StringLength", "input: string -> output: int32")
+@define_op("StringLength", "input: string -> output: int32", keeps_rows=True)
 def string_length_op(input: Tensor, *, unit: str = "BYTE") -> Dims:
     """How many bytes (or characters) each string has. Not differentiable."""
     _check_unit(unit)
     return input.dims
 
 
-@define_op("StringLower", "input: string -> output: string")
+@define_op("StringLower", "input: string -> output: string", keeps_rows=True)
 def string_lower(input: Tensor, *, encoding: str = "") -> Dims:
     """Strings in lower case: ASCII letters, or all with ``encoding="utf-8"``. Not differentiable."""
     return input.dims
 
 
-@define_op("StringUpper", "input: string -> output: string")
+@define_op("StringUpper", "input: string -> output: string", keeps_rows=True)
 def string_upper(input: Tensor, *, encoding: str = "") -> Dims:
     """Strings in upper case: ASCII letters, or all with ``encoding="utf-8"``. Not differentiable."""
     return input.dims
 
 
-@define_op("StringStrip", "input: string -> output: string")
+@define_op("StringStrip", "input: string -> output: string", keeps_rows=True)
 def string_strip(input: Tensor) -> Dims:
     """Strings without white space at both ends. Not differentiable."""
     return input.dims
 
 
-@define_op("RegexReplace", "input: string, pattern: string, rewrite: string -> output: string")
+@define_op(
+    "RegexReplace",
+    "input: string, pattern: string, rewrite: string -> output: string",
+    keeps_rows=True,
+)
 def regex_replace_op(
     input: Tensor, pattern: Tensor, rewrite: Tensor, *, replace_global: bool = True
 ) -> Dims:
@@ -182,7 +190,7 @@ def regex_replace_op(
     return input.dims
 
 
-@define_op("StaticRegexReplace", "input: string -> output: string")
+@define_op("StaticRegexReplace", "input: string -> output: string", keeps_rows=True)
 def static_regex_replace_op(
     input: Tensor, *, pattern: str, rewrite: str, replace_global: bool = True
 ) -> Dims:
@@ -190,14 +198,14 @@ def static_regex_replace_op(
     return input.dims
 
 
-@define_op("RegexFullMatch", "input: string, pattern: string -> output: bool")
+@define_op("RegexFullMatch", "input: string, pattern: string -> output: bool", keeps_rows=True)
 def regex_full_match_op(input: Tensor, pattern: Tensor) -> Dims:
     """Whether each string as a whole matches the pattern. Not differentiable."""
     need_rank(pattern, 0, "the pattern")
     return input.dims
 
 
-@define_op("StaticRegexFullMatch", "input: string -> output: bool")
+@define_op("StaticRegexFullMatch", "input: string -> output: bool", keeps_rows=True)
 def static_regex_full_match_op(input: Tensor, *, pattern: str) -> Dims:
     """As RegexFullMatch with a pattern known when the graph is built. Not differentiable."""
     return input.dims
@@ -256,7 +264,7 @@ def regex_full_match(input: TensorLike, pattern: Any, name: str | None = None) -
 # ---- numbers ------------------------------------------------------------------------------
 
 
-@define_op("StringToNumber", "string_tensor: string -> output: out_type")
+@define_op("StringToNumber", "string_tensor: string -> output: out_type", keeps_rows=True)
 def string_to_number_op(string_tensor: Tensor, *, out_type: DType = dtypes.float32) -> Dims:
     """Numbers read from strings. Not differentiable."""
     if out_type not in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
@@ -264,7 +272,7 @@ def string_to_number_op(string_tensor: Tensor, *, out_type: DType = dtypes.float
     return string_tensor.dims
 
 
-@define_op("AsString", "input: T -> output: string")
+@define_op("AsString", "input: T -> output: string", keeps_rows=True)
 def as_string(
     input: Tensor,
     *,
@@ -331,13 +339,13 @@ def string_format(
 # ---- base64 -------------------------------------------------------------------------------
 
 
-@define_op("EncodeBase64", "input: string -> output: string")
+@define_op("EncodeBase64", "input: string -> output: string", keeps_rows=True)
 def encode_base64(input: Tensor, *, pad: bool = False) -> Dims:
     """Web-safe base64, with ``=`` at the end only with ``pad``. Not differentiable."""
     return input.dims
 
 
-@define_op("DecodeBase64", "input: string -> output: string")
+@define_op("DecodeBase64", "input: string -> output: string", keeps_rows=True)
 def decode_base64(input: Tensor) -> Dims:
     """Web-safe base64 decoded. Not differentiable."""
     return input.dims

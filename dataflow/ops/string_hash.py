@@ -16,7 +16,7 @@ def _check_buckets(num_buckets: int) -> None:
         raise ValueError(f"num_buckets must be at least 1, got {num_buckets}")
 
 
-@define_op("StringToHashBucketFast", "input: string -> output: int64")
+@define_op("StringToHashBucketFast", "input: string -> output: int64", keeps_rows=True)
 def string_to_hash_bucket_fast(input: Tensor, *, num_buckets: int) -> Dims:
     """FarmHash's Fingerprint64 of each string, as TensorFlow's, modulo ``num_buckets``.
 
@@ -26,7 +26,7 @@ def string_to_hash_bucket_fast(input: Tensor, *, num_buckets: int) -> Dims:
     return input.dims
 
 
-@define_op("StringToHashBucketStrong", "input: string -> output: int64")
+@define_op("StringToHashBucketStrong", "input: string -> output: int64", keeps_rows=True)
 def string_to_hash_bucket_strong(input: Tensor, *, num_buckets: int, key: list[int]) -> Dims:
     """SipHash of each string, hard to steer without the key, modulo ``num_buckets``.
 
@@ -38,7 +38,7 @@ def string_to_hash_bucket_strong(input: Tensor, *, num_buckets: int, key: list[i
     return input.dims
 
 
-@define_op("StringToHashBucket", "string_tensor: string -> output: int64")
+@define_op("StringToHashBucket", "string_tensor: string -> output: int64", keeps_rows=True)
 def string_to_hash_bucket_op(string_tensor: Tensor, *, num_buckets: int) -> Dims:
     """TensorFlow's older Hash64 of each string, modulo ``num_buckets``. Not differentiable."""
     _check_buckets(num_buckets)

@@ -13,6 +13,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DynamicShapeLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.indexed_slices import takes_slices
+from dataflow.ops.ragged_dispatch import is_ragged
 from dataflow.shapes import Dims, Shape
 
 
@@ -35,6 +36,7 @@ def _merged_dims(inputs: list[Tensor]) -> Dims:
     T=NUMBERS | {dtypes.variant},
     shape_like=0,
     equal_shapes=True,
+    keeps_rows=True,
     own_memory=True,
     inline_safe=True,
 )
@@ -74,6 +76,9 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """
     if isinstance(inputs, Tensor) or not hasattr(inputs, "__iter__"):
         raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices")
+    inputs = list(inputs)
+    if any(map(is_ragged, inputs)):
+        return add_n_op(inputs, name=name)  # type: ignore[no-any-return]
     tensors = convert_n_to_tensor(inputs)
     if not tensors:
         raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices")

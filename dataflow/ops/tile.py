@@ -14,6 +14,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.broadcasting import broadcast_to
 from dataflow.ops.concat_split import concat, stack
+from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.reshape import expand_dims, reshape
 from dataflow.ops.seeds import counted_as
 from dataflow.ops.shape import need_rank, shape
@@ -22,7 +23,7 @@ from dataflow.shapes import Dims
 
 
 @define_op("Tile", "input: T, multiples: Tmultiples -> output: T", Tmultiples=INDEX)
-def tile(input: Tensor, multiples: Tensor) -> Dims:
+def tile_op(input: Tensor, multiples: Tensor) -> Dims:
     """The input repeated ``multiples[i]`` times along axis i.
 
     Shape: sizes times multiples. Gradient: the sum over the repetitions.
@@ -47,12 +48,18 @@ def tile(input: Tensor, multiples: Tensor) -> Dims:
     )
 
 
-@tile.gradient
+@tile_op.gradient
 def tile_gradient(op: Operation, grad: Tensor) -> list[Any]:
     """Splits each axis in (multiple, size) and sums over the multiples."""
     source, multiples = op.inputs
     with counted_as(12):
         return _summed_tiles(source, multiples, grad)
+
+
+@takes_ragged("tile")
+def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
+    """The input repeated ``multiples[i]`` times along axis i."""
+    return tile_op(input, multiples, name=name)  # type: ignore[no-any-return]
 
 
 def _summed_tiles(source: Tensor, multiples: Tensor, grad: Tensor) -> list[Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +145,70 @@ def test_bad_ranges_and_defaults_are_refused() -> None:
         with pytest.raises(ValueError, match="incompatible"):
             pairs.to_tensor([1, 2, 3])
         assert sess.run(pairs.to_tensor([7])).tolist() == [[[1, 2]], [[7, 7]]]
+
+
+def test_functions_of_text_keep_the_rows() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        words = tf.ragged.constant([["So", "long"], [], ["thanks"]])
+        for made, want in (
+            (tf.strings.substr(words, 0, 2), [[b"So", b"lo"], [], [b"th"]]),
+            (tf.strings.length(words), [[2, 4], [], [6]]),
+            (tf.strings.regex_replace(words, "o", "0"), [[b"S0", b"l0ng"], [], [b"thanks"]]),
+            (tf.strings.regex_full_match(words, "S.*"), [[True, False], [], [False]]),
+            (tf.strings.to_hash_bucket_fast(words, 10), [[1, 8], [], [7]]),
+            (
+                tf.strings.join([words, words], "-"),
+                [[b"So-So", b"long-long"], [], [b"thanks-thanks"]],
+            ),
+            (tf.strings.strip(words), [[b"So", b"long"], [], [b"thanks"]]),
+            (tf.as_string(tf.ragged.constant([[1, 2], [3]])), [[b"1", b"2"], [b"3"]]),
+        ):
+            assert sess.run(made).to_list() == want
+        for axis, joined in ((1, [b"So+long", b"", b"thanks"]), (0, [b"So+thanks", b"long"])):
+            made = tf.strings.reduce_join(words, axis=axis, separator="+")
+            assert sess.run(made).tolist() == joined
+        assert sess.run(tf.strings.reduce_join(words)) == b"Solongthanks"
+
+
+def test_sums_and_checks_of_numbers_keep_the_rows() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        rows = tf.ragged.constant([[1.0, 4.0], [9.0]])
+        assert sess.run(tf.add_n([rows, rows, rows])).to_list() == [[3.0, 12.0], [27.0]]
+        assert sess.run(tf.check_numerics(rows, "bad")).to_list() == [[1.0, 4.0], [9.0]]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="bad"):
+            sess.run(tf.check_numerics(rows / 0.0, "bad").flat_values)
+
+
+@pytest.mark.parametrize(
+    ("times", "want"),
+    [
+        ([1, 2], [[1, 2, 1, 2], [], [3, 3]]),
+        ([2, 1], [[1, 2], [], [3], [1, 2], [], [3]]),
+        ([0, 1], []),
+        ([1, 0], [[], [], []]),
+    ],
+)
+def test_tile_repeats_rows_and_what_they_hold(times: list[int], want: list[Any]) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        rows = tf.ragged.constant([[1, 2], [], [3]])
+        assert sess.run(tf.tile(rows, times)).to_list() == want
+        with pytest.raises(ValueError, match="one number for each axis"):
+            tf.tile(rows, [2])
+        with pytest.raises(ValueError, match="known now"):
+            tf.tile(rows, tf.placeholder(tf.int32, [2]))
+        deep = tf.ragged.constant([[[1, 2], [3]], [], [[4]]])
+        assert sess.run(tf.tile(deep, [1, 2, 1])).to_list() == [
+            [[1, 2], [3], [1, 2], [3]],
+            [],
+            [[4], [4]],
+        ]
+
+
+def test_an_eager_one_prints_its_rows() -> None:
+    with tf.Graph().as_default():
+        assert "row_splits=" in repr(tf.ragged.constant([[1, 2], [3]]))
+    program = "import dataflow as tf; tf.enable_eager_execution(); print(tf.ragged.constant([[1, 2], [3]]))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "<tf.RaggedTensor [[1, 2], [3]]>\n"
