@@ -28,7 +28,7 @@ from dataflow.rewrites.working_graph import WorkingGraph
 _ABOUT_AS_DEEP = 2
 
 
-def shallow_reads_first(ops: Sequence[Operation], fed: Container[Tensor]) -> Sequence[Operation]:
+def shallow_reads_first(ops: list[Operation], fed: Container[Tensor]) -> list[Operation]:
     """``ops`` with each read of a variable before the changes that are clearly deeper in the graph than it.
 
     ``ops`` are in topological order, and come back as they are where nothing needs to move, where they
