@@ -35,6 +35,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.traced_graph import TracedGraph
 from dataflow.ops.control_flow import group, with_dependencies
 from dataflow.ops.effects import in_order
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.type_specs import TensorSpec
 from dataflow.ops.variables import Variable, variable_creator_scope
 from dataflow.shapes import Dims, as_dims, common
@@ -341,5 +342,6 @@ def _as_result(leaf: Any) -> Any:
 
 def _after(effects: list[Operation], leaf: Any) -> Any:
     if isinstance(leaf, Variable):
-        leaf = leaf.read_value()
+        with control_dependencies(effects):
+            leaf = leaf.read_value()
     return with_dependencies(effects, leaf) if isinstance(leaf, Tensor) else leaf

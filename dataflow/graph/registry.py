@@ -172,7 +172,13 @@ class Gradients(MutableMapping[str, dict[str, Any]]):
         }
 
     def __setitem__(self, name: str, entry: dict[str, Any]) -> None:
-        _named_gradients[name] = entry["type"]
+        function, op_def = entry["type"], _ops.get(name)
+        if op_def is not None and op_def.differentiable and op_def.gradient_function is None:
+            op_def.gradient_function = function  # it had none, or was deleted
+            op_def.differentiable = function is not None
+            _named_gradients.pop(name, None)
+        else:
+            _named_gradients[name] = function
 
     def __delitem__(self, name: str) -> None:
         self[name]

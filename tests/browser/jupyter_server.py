@@ -26,8 +26,6 @@ ROOT = Path(__file__).resolve().parents[2]
 TEST_OVERRIDES = {
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
-    # Tests choose the theme themselves, and the first choice only ends the following of the system.
-    "@jupyterlab/apputils-extension:themes": {"adaptive-theme": False},
 }
 
 

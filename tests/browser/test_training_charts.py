@@ -129,7 +129,10 @@ def test_a_recorded_step_opens_in_the_stepper(chromium: Browser) -> None:
     marks = page.locator(".df-recorded-mark")
     marks.nth(2).wait_for()
     assert marks.count() == 3
-    box = marks.nth(1).bounding_box()
+    box = None
+    while box is None:  # a mark that is being drawn anew has none
+        marks.nth(1).wait_for()
+        box = marks.nth(1).bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] - 40)  # the curve there will do
     opened.locator(".df-stepper .df-node").first.wait_for()
     assert opened.locator("> h4").text_content().startswith("Step 20 of run")

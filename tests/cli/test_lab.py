@@ -178,8 +178,6 @@ def test_the_environment_layers_our_settings_above_what_was_there():
     assert viewers == {"markdown": "Markdown Preview"}
     columns = overrides["@jupyterlab/filebrowser-extension:browser"]
     assert columns == {"showFileSizeColumn": False, "showLastModifiedColumn": False}
-    # The course page follows the system's light or dark; so do the lessons to which it leads.
-    assert overrides["@jupyterlab/apputils-extension:themes"] == {"adaptive-theme": True}
 
 
 def _kernel(tmp_path, environment, *cells):
