@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataflow.kernels.jit.llvm_builder import Writer, module
 
 #: The machine is busy if this process lost a processor twice or more in a window, and after fewer
-#: microseconds of processor time than this on average. (An idle machine takes it away ten times a second.)
+#: microseconds of processor time than this on average. (With nothing else at work it lost 17 in a second of that.)
 _BUSY_US = 8000
 #: How often that is judged, and for how long callers then work alone.
 _WINDOW_NS, _ALONE_NS = 30_000_000, 500_000_000
