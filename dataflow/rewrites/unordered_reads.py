@@ -15,7 +15,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -61,23 +60,16 @@ def _waits_for_reads(
     ops: Sequence[Operation], fed: Container[Tensor]
 ) -> dict[Operation, list[Operation]]:
     """Reads and changes, each with those that must come before it; empty where the order of ``ops`` will do."""
+    if not _reads_after_changes(ops):
+        return {}
     changes: dict[Operation, list[Operation]] = {}
     uses: dict[Operation, list[Operation]] = {}
-    late = False
     for op in ops:
-        if op.op_def.control_flow:
-            return {}
-        changed = {variable_behind(t.op) for arg, t in _references(op) if arg.is_ref}
-        read = _read_by(op)
-        if reads_by_handle(op):
-            read = {variable_behind(op)}
-        for variable in read - changed:
-            late = late or variable in changes
+        changed = _all_changed_by(op)
+        for variable in _used_by(op) - changed:
             uses.setdefault(variable, []).append(op)
         for variable in changed:
             changes.setdefault(variable, []).append(op)
-    if not late:
-        return {}
     depths: dict[Operation, int] = {}
     for op in ops:
         before = max((depths.get(s, 0) for s in _sources(op, fed)), default=0)
@@ -99,13 +91,33 @@ def _waits_for_reads(
     return waits if moved else {}
 
 
-def _references(op: Operation) -> Iterator[tuple[Any, Tensor]]:
-    """The inputs of a node that changes variables, each with its argument; none of one that passes them on."""
+def _reads_after_changes(ops: Sequence[Operation]) -> bool:
+    """Whether a variable is read after a change of it, in ``ops`` without loops and branches.
+
+    Most plans change variables at their end alone, so what comes before the first change is not asked what it reads.
+    """
+    changed: set[Operation] = set()
+    found = False
+    for op in ops:
+        if op.op_def.control_flow:
+            return False
+        changed_now = _all_changed_by(op)
+        if changed and not found:
+            found = not changed.isdisjoint(_used_by(op) - changed_now)
+        changed |= changed_now
+    return found
+
+
+def _all_changed_by(op: Operation) -> set[Operation]:
+    """The variables that a node changes, slots of optimizers too; none for a node that passes them on."""
     if op.op_def.is_alias or not any(arg.is_ref for arg in op.op_def.inputs):
-        return
-    for arg, tensors in op.arguments():
-        for tensor in tensors:
-            yield arg, tensor
+        return set()
+    return {variable_behind(t.op) for arg, ts in op.arguments() if arg.is_ref for t in ts}
+
+
+def _used_by(op: Operation) -> set[Operation]:
+    """The variables that a node reads, by reference or by handle."""
+    return {variable_behind(op)} if reads_by_handle(op) else _read_by(op)
 
 
 def _sources(op: Operation, fed: Container[Tensor]) -> Iterator[Operation]:
