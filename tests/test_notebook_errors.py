@@ -204,7 +204,7 @@ def test_a_long_name_is_cut_where_a_scope_begins() -> None:
     one = FailedInput("labels", "labels:0", "float32", "[?]", True)
     drawn = picture_svg(FailedNode("SparseSoftmaxCrossEntropyWithLogits", long, (one,)))
     assert ">…/SparseSoftmaxCrossEntropyWithLogits</text>" in drawn
-    assert long in drawn, "whoever listens hears all of it"
+    assert long in drawn, "a screen reader reads all of it"
     assert "x" * 40 in picture_svg(FailedNode("Add", "x" * 40, (one,)))
     assert ">…" + "y" * 40 + "<" in picture_svg(FailedNode("Add", "x" + "y" * 40, (one,)))
 
