@@ -66,6 +66,15 @@ def changers(ops: Iterable[Operation]) -> dict[Operation, set[Operation]]:
     return found
 
 
+def changed_by(op: Operation) -> set[Operation]:
+    """The variables that a node changes, slots of optimizers too; none for a node that passes them on."""
+    op_def = op.op_def
+    if op_def.is_alias or op_def.control_flow or not any(arg.is_ref for arg in op_def.inputs):
+        return set()
+    behind = {variable_behind(t.op) for arg, ts in op.arguments() if arg.is_ref for t in ts}
+    return {variable for variable in behind if variable.op_def.is_variable}
+
+
 def reads_by_handle(op: Operation) -> bool:
     """Whether the node gives the value of a resource variable at its own time."""
     return op.op_def.is_alias and op.inputs[0].dtype.is_handle and not op.outputs[0].dtype.is_handle

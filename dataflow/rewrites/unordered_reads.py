@@ -19,7 +19,7 @@ from itertools import pairwise
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
-from dataflow.rewrites.effects import reads_by_handle, variable_behind
+from dataflow.rewrites.effects import changed_by, reads_by_handle, variable_behind
 from dataflow.rewrites.known_predicates import without_taken
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -65,7 +65,7 @@ def _waits_for_reads(
     changes: dict[Operation, list[Operation]] = {}
     uses: dict[Operation, list[Operation]] = {}
     for op in ops:
-        changed = _all_changed_by(op)
+        changed = changed_by(op)
         for variable in _used_by(op) - changed:
             uses.setdefault(variable, []).append(op)
         for variable in changed:
@@ -101,18 +101,11 @@ def _reads_after_changes(ops: Sequence[Operation]) -> bool:
     for op in ops:
         if op.op_def.control_flow:
             return False
-        changed_now = _all_changed_by(op)
+        changed_now = changed_by(op)
         if changed and not found:
             found = not changed.isdisjoint(_used_by(op) - changed_now)
         changed |= changed_now
     return found
-
-
-def _all_changed_by(op: Operation) -> set[Operation]:
-    """The variables that a node changes, slots of optimizers too; none for a node that passes them on."""
-    if op.op_def.is_alias or not any(arg.is_ref for arg in op.op_def.inputs):
-        return set()
-    return {variable_behind(t.op) for arg, ts in op.arguments() if arg.is_ref for t in ts}
 
 
 def _used_by(op: Operation) -> set[Operation]:
@@ -139,10 +132,10 @@ def keep_order(work: WorkingGraph, known: Mapping[Tensor, bool]) -> None:
     A branch that runs because a fed predicate is ``known`` is none, as it will be opened.
     """
     ops = work.needed()
-    changed = {op: variable for op in ops if (variable := _changed_by(op)) is not None}
+    changed = {op: variables for op in ops if (variables := changed_by(op))}
     if not changed:
         return
-    uses = {variable: _Uses() for variable in changed.values()}
+    uses = {variable: _Uses() for variables in changed.values() for variable in variables}
     where = positions(ops, work.feed_tensors)
     if known:
         where = {op: without_taken(place, known) for op, place in where.items()}
@@ -153,11 +146,13 @@ def keep_order(work: WorkingGraph, known: Mapping[Tensor, bool]) -> None:
         for source in (*(t.op for t in op.inputs), *op.control_inputs):
             mask |= behind.get(source, 0)
         place = where.get(op, OUTSIDE)
-        variables = [v for v in _read_by(op) if v in uses]
-        change = changed.get(op)
-        if (variables or change is not None) and not place.loops:
-            before = uses[change].all if change is not None else 0
-            for variable in variables:
+        changing = changed.get(op, ())
+        reading = [v for v in _read_by(op) if v in uses]
+        if (reading or changing) and not place.loops:
+            before = 0
+            for variable in changing:
+                before |= uses[variable].all
+            for variable in reading:
                 before |= uses[variable].changes
             for earlier in _numbered(before & ~mask, numbered):
                 if where.get(earlier, OUTSIDE) == place:
@@ -166,11 +161,10 @@ def keep_order(work: WorkingGraph, known: Mapping[Tensor, bool]) -> None:
             bit = 1 << len(numbered)
             numbered.append(op)
             mask |= bit
-            for variable in variables:
+            for variable in (*reading, *changing):
                 uses[variable].all |= bit
-            if change is not None:
-                uses[change].all |= bit
-                uses[change].changes |= bit
+            for variable in changing:
+                uses[variable].changes |= bit
         behind[op] = mask
     work.changed()
 
@@ -183,17 +177,6 @@ def _numbered(bits: int, ops: list[Operation]) -> list[Operation]:
         found.append(ops[number])
         bits ^= 1 << number
     return found
-
-
-def _changed_by(op: Operation) -> Operation | None:
-    """The variable that a node changes."""
-    if op.op_def.is_alias or op.op_def.control_flow:
-        return None
-    for arg, tensor in zip(op.op_def.inputs, op.inputs, strict=False):
-        if arg.is_ref:
-            variable = variable_behind(tensor.op)
-            return variable if variable.op_def.is_variable else None
-    return None
 
 
 def _read_by(op: Operation) -> set[Operation]:

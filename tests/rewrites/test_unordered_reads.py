@@ -131,6 +131,16 @@ def test_what_edges_order_already_gets_no_more() -> None:
     assert sum(len(op.control_inputs) for op in waits) <= 2
 
 
+@pytest.mark.parametrize("slot", ["m", "v"])
+def test_a_read_of_an_optimizer_s_slot_beside_the_step_that_changes_it(slot: str) -> None:
+    """A summary of Adam's moments next to the training step: those from before it, as in TensorFlow."""
+    v = tf.Variable(START)
+    optimizer = tf.train.AdamOptimizer(0.1)
+    train = optimizer.minimize(tf.reduce_sum(tf.square(v)))
+    read = tf.exp(tf.tanh(optimizer.get_slot(v, slot) * 2.0))
+    assert (always([read, train]) == 1.0).all()
+
+
 def test_two_changes_keep_their_order() -> None:
     v = tf.Variable(2.0)
     first, second = tf.assign_add(v, 1.0), tf.assign(v, v * 10.0)
