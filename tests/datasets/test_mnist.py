@@ -209,15 +209,14 @@ def test_only_test_images_are_split_and_said_to_be(real_data: Path, tmp_path: Pa
         pytest.skip("DATAFLOW_DATA holds the training images too")
     with pytest.warns(UserWarning, match="10,000 test images"):
         data = mnist.read_data_sets(str(tmp_path / "MNIST_data"), one_hot=True)
-    assert (data.train.num_examples, data.test.num_examples) == (8000, 2000)
-    assert data.validation.num_examples == 0
-    assert "8,000 to train on" in data.note
+    # Programs of tutorials divide by the number of their validation images.
+    assert [part.num_examples for part in data] == [7000, 1000, 2000]
+    assert "7,000 to train on, 1,000 for validation, 2,000 to test on" in data.note
     assert data.note in repr(data)
     with pytest.warns(UserWarning, match="test images"):
         (train_x, train_y), (_, test_y) = mnist.load_data()
-    assert np.array_equal(
-        data.train.images, (train_x.reshape(8000, 784).astype(np.float32) * np.float32(1 / 255))
-    )
+    pixels = train_x.reshape(8000, 784).astype(np.float32) * np.float32(1 / 255)
+    assert np.array_equal(np.concatenate((data.validation.images, data.train.images)), pixels)
     assert np.array_equal(data.test.labels.argmax(axis=1), test_y)
     # Together they are MNIST's test set, each image once: its label counts are known.
     counts = np.bincount(np.concatenate((train_y, test_y)))
@@ -225,3 +224,6 @@ def test_only_test_images_are_split_and_said_to_be(real_data: Path, tmp_path: Pa
     with pytest.warns(UserWarning, match="test images"):
         data = mnist.read_data_sets(validation_size=500)
     assert (data.train.num_examples, data.validation.num_examples) == (7500, 500)
+    with pytest.warns(UserWarning, match="8,000 to train on, 2,000 to test on"):
+        data = mnist.read_data_sets(validation_size=0)
+    assert (data.train.num_examples, data.validation.num_examples) == (8000, 0)
