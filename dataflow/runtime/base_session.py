@@ -196,13 +196,16 @@ class BaseSession:
             self._keep_remote(self.remote, fetches, feed_dict)
             return result
         plan, values = self.plan_for(fetches, feed_dict)
-        result = plan.run(values)
-        if events.listeners:
-            events.publish(
-                events.RunEvent(
-                    self._graph, self, plan.fetches.names, [t.name for t in plan.feeds], plan.needed
-                )
-            )
+        if not events.listeners:
+            return plan.run(values)
+        feeds = [t.name for t in plan.feeds]
+        event = events.RunEvent(self._graph, self, plan.fetches.names, feeds, plan.needed)
+        try:
+            result = plan.run(values)
+        except BaseException as e:
+            events.publish(event._replace(error=e))
+            raise
+        events.publish(event)
         return result
 
     def _keep_remote(self, remote: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> None:

@@ -12,26 +12,36 @@ if TYPE_CHECKING:
 
 
 class RunEvent(NamedTuple):
-    """One finished run, by names."""
+    """One run that is over, by names."""
 
     graph: Graph
     session: BaseSession
     fetches: list[str]
     feeds: list[str]
     needed: frozenset[str]
+    error: BaseException | None = None  # what it failed with
 
 
 #: Callbacks in order of subscription; `Session.run` looks at it once per run.
 listeners: list[Callable[[RunEvent], None]] = []
+_hear_failures: list[Callable[[RunEvent], None]] = []
 
 
-def subscribe(callback: Callable[[RunEvent], None]) -> Callable[[], None]:
-    """Calls ``callback(event)`` after every run; returns a function that unsubscribes."""
-    listeners.append(callback)
+def subscribe(
+    callback: Callable[[RunEvent], None], *, failures: bool = False
+) -> Callable[[], None]:
+    """Calls ``callback(event)`` after every run that gave a result; returns a function that unsubscribes.
+
+    With ``failures`` also after a run that failed, with its ``error``.
+    """
+    lists = [listeners, _hear_failures] if failures else [listeners]
+    for each in lists:
+        each.append(callback)
 
     def unsubscribe() -> None:
-        if callback in listeners:
-            listeners.remove(callback)
+        for each in lists:
+            if callback in each:
+                each.remove(callback)
 
     return unsubscribe
 
@@ -40,7 +50,7 @@ def publish(event: RunEvent) -> None:
     """Tells every listener; an error in one is shown as a warning and does not stop the run."""
     import warnings
 
-    for callback in list(listeners):
+    for callback in list(listeners if event.error is None else _hear_failures):
         try:
             callback(event)
         except Exception as e:  # a broken view must not break the user's training

@@ -43,6 +43,23 @@ def test_marks_are_classes_words_and_labels(bare: BarePage) -> None:
     assert status.text_content() == lesson_marks()["words"]
 
 
+def test_the_node_in_which_a_run_failed_is_red_and_says_so(bare: BarePage) -> None:
+    marks = lesson_marks() | {"failed": [3], "failure": "The run failed in 'mul_op'."}
+    bare.show(shown_lesson(marks=marks | {"words": f"{marks['words']}. {marks['failure']}"}))
+    bare.wait_drawn()
+    node, other = node_locator(bare, "mul_op"), node_locator(bare, "add_op")
+    assert node.locator(".df-tag").text_content() == "failed"
+    assert (node.get_attribute("aria-label") or "").endswith("needed, failed")
+    strokes = [
+        each.locator(".df-shape").first.evaluate("(e) => getComputedStyle(e).stroke")
+        for each in (node, other)
+    ]
+    assert strokes[0] != strokes[1]
+    assert bare.page.locator(".df-status").inner_text().endswith("The run failed in 'mul_op'.")
+    bare.page.evaluate("(m) => models[0].update('marks', m)", lesson_marks())  # a run that works
+    assert "df-failed" not in (node.get_attribute("class") or "")
+
+
 def test_a_highlight_does_not_lay_out_again(bare: BarePage) -> None:
     bare.show(shown_lesson())
     bare.wait_drawn()

@@ -51,6 +51,31 @@ def test_a_listener_that_fails_is_a_warning_and_the_others_hear() -> None:
     assert len(heard) == 1
 
 
+def test_a_run_that_fails_is_told_to_who_asks_for_failures() -> None:
+    at = tf.placeholder(tf.int32, [])
+    row = tf.gather([1.0, 2.0], at, name="row")
+    results: list[Any] = []
+    all_runs: list[Any] = []
+    leave = [events.subscribe(results.append), events.subscribe(all_runs.append, failures=True)]
+    try:
+        with tf.Session() as session:
+            with pytest.raises(tf.errors.InvalidArgumentError) as raised:
+                session.run(row, {at: 7})
+            assert results == []
+            (event,) = all_runs
+            assert event.error is raised.value and event.fetches == ["row:0"]
+            session.run(row, {at: 1})
+            assert [len(results), len(all_runs), all_runs[1].error] == [1, 2, None]
+            for each in leave:
+                each()
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(row, {at: 7})
+    finally:
+        for each in leave:
+            each()
+    assert [len(results), len(all_runs)] == [1, 2]
+
+
 @pytest.mark.threads
 def test_a_runner_takes_the_runs_of_its_thread_only() -> None:
     x = tf.placeholder(tf.float32, [])

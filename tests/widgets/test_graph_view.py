@@ -116,6 +116,53 @@ def test_every_run_is_marked(sent: list[Any], monkeypatch: pytest.MonkeyPatch) -
     assert view.marks["words"] == "6 operations: 1 fetched, 1 fed, 2 needed, 3 pruned"
 
 
+def test_a_run_that_fails_is_marked_where_it_failed(
+    sent: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow_widgets.graph_view._MIN_SECONDS_BETWEEN_HIGHLIGHTS", 0.0)
+    rows = tf.constant([1.0, 2.0], name="rows")
+    at = tf.placeholder(tf.int32, [], name="at")
+    row = tf.negative(tf.gather(rows, at, name="row"), name="minus")
+    view = GraphView()
+    with tf.Session() as session:
+        for _ in range(2):
+            assert session.run(row, {at: 1}) == -2.0
+            assert "failed" not in view.marks and "failed" not in view.words
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(row, {at: 7})
+            assert names(view, "failed") == {"row"} and names(view, "fetched") == {"minus"}
+    said = "5 operations: 1 fetched, 1 fed, 4 needed, 0 pruned. The run failed in 'row'."
+    assert view.marks["words"] == said
+    assert "from rows:0, at:0, row/axis:0  [needed, failed]" in view.describe()
+    drawn = view._draw()
+    assert drawn.count("#b3261e") == 2, "the outline and the word"
+    tf.identity(row, name="later")  # more operations: the words stay
+    view.refresh()
+    assert view.marks["words"].endswith("1 pruned. The run failed in 'row'.")
+
+
+def test_an_interrupted_run_is_said_to_be_one_and_the_end_of_data_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dataflow_widgets.graph_view._MIN_SECONDS_BETWEEN_HIGHLIGHTS", 0.0)
+    number = tf.data.Dataset.range(1).make_one_shot_iterator().get_next()
+
+    def interrupt() -> float:
+        raise KeyboardInterrupt
+
+    wait = tf.py_func(interrupt, [], tf.float32)
+    view = GraphView()
+    with tf.Session() as session:
+        session.run(number)
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(number)
+        assert "failure" not in view.marks
+        with pytest.raises(KeyboardInterrupt):
+            session.run(wait)
+    assert view.marks["failed"] == []
+    assert view.marks["words"].endswith("pruned. The run was interrupted.")
+
+
 def test_a_run_of_another_graph_is_not_marked() -> None:
     lesson()
     view = GraphView()

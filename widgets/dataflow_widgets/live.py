@@ -42,7 +42,7 @@ def _start() -> None:
     if _unsubscribe is None:
         from dataflow.runtime.events import subscribe
 
-        _unsubscribe = subscribe(_after_run)
+        _unsubscribe = subscribe(_after_run, failures=True)
     _hook()
 
 

@@ -12,22 +12,23 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 
 def count_words(num_nodes: int, marks: Mapping[str, Any] | None) -> str:
-    """The status line: how many operations were fetched, fed, needed and pruned."""
+    """The status line: how many operations were fetched, fed, needed and pruned, and the ``failure``, a sentence."""
     if not marks or "needed" not in marks:
         return plural(num_nodes, "operation")
     touched = {*marks["fetched"], *marks["fed"], *marks["needed"]}
-    return (
+    counts = (
         f"{plural(num_nodes, 'operation')}: {len(marks['fetched'])} fetched, "
         f"{len(marks['fed'])} fed, {len(marks['needed'])} needed, "
         f"{num_nodes - len(touched)} pruned"
     )
+    return f"{counts}. {marks['failure']}" if marks.get("failure") else counts
 
 
 def state_words(index: int, marks: Mapping[str, Any] | None) -> str:
     """What the last run did with operation ``index``."""
     if not marks or "needed" not in marks:
         return ""
-    states = [s for s in ("fetched", "fed", "needed") if index in marks[s]]
+    states = [s for s in ("fetched", "fed", "needed", "failed") if index in marks.get(s, ())]
     return ", ".join(states) if states else "pruned"
 
 
@@ -41,7 +42,7 @@ def describe_nodes(
     shown = [i for i in range(len(nodes)) if only is None or i in only]
     quick = None
     if marks and "needed" in marks:
-        quick = {k: set(marks[k]) for k in ("fetched", "fed", "needed")}
+        quick = {k: set(marks.get(k, ())) for k in ("fetched", "fed", "needed", "failed")}
     lines = [f"Graph with {count_words(len(nodes), marks)}."]
     for i in shown[:limit]:
         node = nodes[i]

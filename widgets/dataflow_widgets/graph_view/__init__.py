@@ -239,8 +239,9 @@ class GraphView(Widget):
         """Marks what a run needed; called after every `Session.run` of this graph."""
         if event.graph is not self._graph:
             return
-        run = (tuple(event.fetches), tuple(event.feeds), self._graph.version)
-        if run == self._last_run:
+        failure, failed = _failure(event.error)
+        run = (tuple(event.fetches), tuple(event.feeds), self._graph.version, failure)
+        if run == self._last_run or _is_end_of_data(event.error):
             return
         self._last_run = run
         self._send_new()
@@ -248,15 +249,26 @@ class GraphView(Widget):
             [n.partition(":")[0] for n in event.fetches],
             [n.partition(":")[0] for n in event.feeds],
             event.needed,
+            failed,
+            failure,
         )
 
-    def _set_marks(self, fetched: Sequence[str], fed: Sequence[str], needed: Any) -> None:
+    def _set_marks(
+        self,
+        fetched: Sequence[str],
+        fed: Sequence[str],
+        needed: Any,
+        failed: str = "",
+        failure: str = "",
+    ) -> None:
         index = self._index()
         marks: dict[str, Any] = {
             "fetched": sorted({index[n] for n in fetched if n in index}),
             "fed": sorted({index[n] for n in fed if n in index}),
             "needed": sorted(index[n] for n in needed if n in index),
         }
+        if failure:
+            marks |= {"failed": [index[failed]] if failed in index else [], "failure": failure}
         marks["words"] = count_words(len(self._nodes), marks)
         if time.monotonic() - self._last_sent_seconds < _MIN_SECONDS_BETWEEN_HIGHLIGHTS:
             # A loop of runs that alternates fetches must not flood the page: keep the last one.
@@ -305,6 +317,23 @@ class GraphView(Widget):
         """Ends the view: it no longer follows the graph."""
         live.forget(self)
         super().close()
+
+
+def _is_end_of_data(error: BaseException | None) -> bool:
+    """Whether a run was the one that ends a loop over a dataset."""
+    from dataflow.errors import OutOfRangeError
+
+    return isinstance(error, OutOfRangeError)
+
+
+def _failure(error: BaseException | None) -> tuple[str, str]:
+    """What is said of a run that failed, and the operation that it failed in; both may be empty."""
+    if error is None:
+        return "", ""
+    if isinstance(error, KeyboardInterrupt):
+        return "The run was interrupted.", ""
+    name = getattr(getattr(error, "op", None), "name", "")
+    return (f"The run failed in '{name}'." if name else "The run failed."), name
 
 
 def _fetch_text(fetches: Any) -> str:

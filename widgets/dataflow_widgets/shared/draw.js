@@ -134,36 +134,30 @@ export function draw(layout, visible, model, direction = "down") {
   return { root, elements, edgeElements, clusterElements };
 }
 
-const STATES = ["fetched", "fed", "needed", "pruned"];
+const STATES = ["fetched", "fed", "needed", "failed"];
 const MOST_PRUNED_WORDS = 6;
 
 /** Whether so much is pruned that the word at each node would hide the rest: dashes alone say it then. */
 export const isCrowded = (states) => [...states.values()].filter((each) => each.includes("pruned")).length > MOST_PRUNED_WORDS;
 
 /**
- * Classes of each item under `marks` = {fetched, fed, needed, pruned}: sets of op indices (null: no
+ * Classes of each item under `marks` = {fetched, fed, needed, failed}: sets of op indices (null: no
  * run yet).  A closed scope is what its members are; pruned only when all of them are.
  */
 export function stateOf(item, marks) {
   if (!marks) return [];
-  const members = item.members;
-  const has = (name) => members.some((i) => marks[name].has(i));
-  const states = [];
-  if (has("fetched")) states.push("fetched");
-  if (has("fed")) states.push("fed");
-  if (has("needed")) states.push("needed");
-  else if (!has("fed") && !has("fetched")) states.push("pruned");
-  return states;
+  const states = STATES.filter((name) => item.members.some((i) => marks[name]?.has(i)));
+  return states.length ? states : ["pruned"];
 }
 
 export function mark(drawing, visible, model, marks, tags = null) {
   const stateById = new Map(visible.items.filter((item) => drawing.elements.has(item.id)).map((item) => [item.id, stateOf(item, marks)]));
-  const said = ["fetched", "fed", ...(isCrowded(stateById) ? [] : ["pruned"])];
+  const said = ["fetched", "fed", "failed", isCrowded(stateById) || "pruned"];
   for (const item of visible.items) {
     const element = drawing.elements.get(item.id);
     if (!element) continue;
     const states = stateById.get(item.id);
-    for (const state of STATES) element.classList.toggle(`df-${state}`, states.includes(state));
+    for (const state of [...STATES, "pruned"]) element.classList.toggle(`df-${state}`, states.includes(state));
     const sides = marks?.first ? ["first", "second"].filter((side) => item.members.some((i) => marks[side].has(i))) : [];
     for (const side of ["first", "second"]) element.classList.toggle(`df-${side}`, sides.includes(side));
     const letters = sides.length === 2 ? "A and B" : sides[0] === "first" ? "only A" : sides[0] === "second" ? "only B" : "";

@@ -337,7 +337,7 @@ export class GraphPane {
 
   /** marks: {fetched, fed, needed, pruned} as arrays of op indices, or null. */
   setMarks(marks) {
-    this.marks = marks && Object.fromEntries(["fetched", "fed", "needed", ...(marks.first ? ["first", "second"] : [])].map((key) => [key, new Set(marks[key] ?? [])]));
+    this.marks = marks && Object.fromEntries(["fetched", "fed", "needed", "failed", ...(marks.first ? ["first", "second"] : [])].map((key) => [key, new Set(marks[key] ?? [])]));
     this.paint();
   }
 

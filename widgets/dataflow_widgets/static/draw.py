@@ -64,16 +64,18 @@ def graph_svg(
 
 
 def state_of(item: Item, marks: Mapping[str, Any] | None) -> list[str]:
-    """What a run did with a box: fetched, fed, needed or pruned, or nothing when none was made."""
+    """What a run did with a box: fetched, fed, needed, failed or pruned, or nothing when none was made."""
     if not marks:
         return []
-    states = [s for s in ("fetched", "fed", "needed") if set(item.members) & set(marks[s])]
+    named = ("fetched", "fed", "needed", "failed")
+    states = [s for s in named if set(item.members) & set(marks.get(s, ()))]
     return states or ["pruned"]
 
 
 def state_color(states: Sequence[str]) -> str:
-    """The color of the line around what a run fetched or was fed; empty for others."""
-    return "#0a7d33" if "fetched" in states else "#9a4b00" if "fed" in states else ""
+    """The color of the line around what a run failed in, fetched or was fed; empty for others."""
+    colors = {"failed": "#b3261e", "fetched": "#0a7d33", "fed": "#9a4b00"}
+    return next((color for state, color in colors.items() if state in states), "")
 
 
 def _svg(shown: Visible, marks: Mapping[str, Any] | None) -> str:
