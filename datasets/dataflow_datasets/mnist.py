@@ -68,7 +68,8 @@ INFO = DatasetInfo(
 )
 
 NUM_SPLIT_TRAIN = 8000
-NUM_SPLIT_VALIDATION = 1000  # of those, for a program that asks for the default: many divide by the count
+#: Of those, for a program that asks for the default: many divide by the number of these images.
+NUM_SPLIT_VALIDATION = 1000
 SPLIT_SEED = 0
 _DEFAULT_VALIDATION_SIZE = 5000
 
