@@ -216,28 +216,6 @@ _GROUPS = (
     ),
     (
         "contrib.layers",
-        "scattered_embedding_column",
-        "its numbers were hashed into one vector; use tf.contrib.layers.embedding_column.",
-    ),
-    (
-        "contrib.layers",
-        "sequence_input_from_feature_columns parse_feature_columns_from_sequence_examples",
-        "use tf.contrib.feature_column.sequence_input_layer with the columns "
-        "tf.feature_column.sequence_*, and tf.parse_single_sequence_example.",
-    ),
-    (
-        "contrib.layers",
-        "multi_class_target regression_target",
-        "they were losses of contrib's first estimators; use the heads of tf.contrib.learn or "
-        "tf.contrib.estimator.",
-    ),
-    (
-        "contrib.layers",
-        "infer_real_valued_columns",
-        "use tf.contrib.learn.infer_real_valued_columns_from_input.",
-    ),
-    (
-        "contrib.layers",
         "make_place_holder_tensors_for_base_features",
         "make a tf.placeholder for each key of create_feature_spec_for_parsing(columns).",
     ),

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from dataflow import dtypes
 from dataflow.feature_column import categorical, embedding, numeric, shared_embeddings
@@ -22,26 +20,58 @@ from dataflow.ops.sparse_cross import sparse_feature_cross
 from dataflow.ops.sparse_tensor import SparseTensor
 
 
-def _with_lists(feature: Any) -> Any:
-    """A `tf.FixedLenFeature` with lists for shape and default, as TensorFlow's columns have it."""
-    if not isinstance(feature, FixedLenFeature):
-        return feature
-    default = feature.default_value
-    return feature._replace(
-        shape=list(feature.shape),
-        default_value=list(default) if isinstance(default, tuple) else default,
-    )
+def _with_lists(spec: dict[str, Any]) -> dict[str, Any]:
+    """A parsing spec whose `tf.FixedLenFeature`s have lists for shape and default, as TensorFlow's columns have."""
+
+    def listed(feature: Any) -> Any:
+        if not isinstance(feature, FixedLenFeature):
+            return feature
+        default = feature.default_value
+        return feature._replace(
+            shape=list(feature.shape),
+            default_value=list(default) if isinstance(default, tuple) else default,
+        )
+
+    return {key: listed(feature) for key, feature in spec.items()}
 
 
-class _Column:
+class SparseIdLookupConfig(NamedTuple):
+    """How a sparse column finds ids: in a file of words, or in a tuple of them."""
+
+    vocabulary_file: str | None = None
+    keys: tuple[Any, ...] | None = None
+    num_oov_buckets: int = 0
+    vocab_size: int | None = None
+    default_value: int = -1
+
+
+class ContribColumn:
+    """What columns of `tf.contrib.layers` have beside those of `tf.feature_column`."""
+
+    def insert_transformed_feature(self, columns_to_tensors: dict[Any, Any]) -> None:
+        """Puts what the column makes of the features beside them, under the column."""
+        from dataflow.contrib.column_inputs import ColumnCache
+
+        columns_to_tensors[self] = ColumnCache(columns_to_tensors).transformed(self)
+
+    def _to_dnn_input_layer(
+        self,
+        input_tensor: Any,
+        weight_collections: Any = None,
+        trainable: bool = True,
+        output_rank: int = 2,
+    ) -> Any:
+        from dataflow.contrib.column_inputs import as_numbers
+
+        return as_numbers(self, input_tensor, weight_collections, trainable, output_rank)
+
     @property
     def config(self) -> dict[str, Any]:
         """The features that an example needs, for `tf.parse_example`."""
-        spec: dict[str, Any] = self.parse_example_spec  # type: ignore[attr-defined]
-        return {key: _with_lists(feature) for key, feature in spec.items()}
+        return _with_lists(self.parse_example_spec)  # type: ignore[attr-defined]
 
 
-class _Named(_Column):
+class _Named(ContribColumn):
     key: str
 
     @property
@@ -91,7 +121,14 @@ class SparseColumnIntegerized(SparseColumn, categorical.IdentityCategoricalColum
     def _ids(self, values: Any, state_manager: Any) -> Any:
         if not values.dtype.is_integer:
             raise ValueError(f"{self.key!r} must hold integers, got {values.dtype.name}.")
-        return floormod(as_int64(values), np.int64(self.number_buckets))
+        return floormod(values, values.dtype.as_numpy_dtype(self.number_buckets))
+
+    def get_sparse_tensors(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> IdsAndWeights:
+        """The ids, int64; the transformed feature has them in the dtype of the feature."""
+        ids = transformation_cache.get(self, state_manager)
+        return IdsAndWeights(SparseTensor(ids.indices, as_int64(ids.values), ids.dense_shape), None)
 
 
 @dataclass(frozen=True)
@@ -100,6 +137,14 @@ class SparseColumnKeys(SparseColumn, categorical.VocabularyListCategoricalColumn
 
     combiner: str = "sum"
 
+    @property
+    def lookup_config(self) -> SparseIdLookupConfig:
+        """The words, how many they are, and the id of others."""
+        words = self.vocabulary_list
+        return SparseIdLookupConfig(
+            keys=words, vocab_size=len(words), default_value=self.default_value
+        )
+
 
 @dataclass(frozen=True)
 class SparseColumnVocabulary(SparseColumn, categorical.VocabularyFileCategoricalColumn):
@@ -107,15 +152,33 @@ class SparseColumnVocabulary(SparseColumn, categorical.VocabularyFileCategorical
 
     combiner: str = "sum"
 
+    @property
+    def lookup_config(self) -> SparseIdLookupConfig:
+        """The file of words, how many they are, the buckets or the id of others."""
+        return SparseIdLookupConfig(
+            vocabulary_file=self.vocabulary_file,
+            num_oov_buckets=self.num_oov_buckets,
+            vocab_size=self.vocabulary_size,
+            default_value=self.default_value,
+        )
+
 
 @dataclass(frozen=True)
-class WeightedSparseColumn(_Column, categorical.WeightedCategoricalColumn):
+class WeightedSparseColumn(ContribColumn, categorical.WeightedCategoricalColumn):
     """See `weighted_sparse_column`."""
 
     @property
     def sparse_id_column(self) -> Any:
         """The column of the ids."""
         return self.categorical_column
+
+    def _check_weights(self, dtype: Any) -> None:
+        """Any numbers are weights here, whatever dtype the column says."""
+
+    @property
+    def weight_column_name(self) -> str:
+        """The feature that has the weights."""
+        return self.weight_feature_key
 
     @property
     def combiner(self) -> str:
@@ -133,6 +196,11 @@ class RealValuedColumn(_Named, numeric.NumericColumn):
     """See `real_valued_column`."""
 
     @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        """A feature of fixed length."""
+        return _with_lists(super().parse_example_spec)
+
+    @property
     def dimension(self) -> int:
         """How many numbers an example has."""
         return self.shape[0]
@@ -144,7 +212,7 @@ class RealValuedColumn(_Named, numeric.NumericColumn):
 
 
 @dataclass(frozen=True)
-class BucketizedColumn(_Column, numeric.BucketizedColumn):
+class BucketizedColumn(ContribColumn, numeric.BucketizedColumn):
     """See `bucketized_column`."""
 
     combiner = "sum"
@@ -156,7 +224,7 @@ class BucketizedColumn(_Column, numeric.BucketizedColumn):
 
 
 @dataclass(frozen=True)
-class CrossedColumn(_Column, CategoricalColumn):
+class CrossedColumn(ContribColumn, CategoricalColumn):
     """See `crossed_column`."""
 
     columns: tuple[Any, ...]
@@ -221,8 +289,13 @@ class CrossedColumn(_Column, CategoricalColumn):
 
 
 @dataclass(frozen=True)
-class OneHotColumn(_Column, embedding.IndicatorColumn):
+class OneHotColumn(ContribColumn, embedding.IndicatorColumn):
     """See `one_hot_column`."""
+
+    @property
+    def name(self) -> str:
+        """The column's name and ``_one_hot``."""
+        return f"{self.categorical_column.name}_one_hot"
 
     @property
     def sparse_id_column(self) -> Any:
@@ -236,7 +309,7 @@ class OneHotColumn(_Column, embedding.IndicatorColumn):
 
 
 @dataclass(frozen=True)
-class EmbeddingColumn(_Column, embedding.EmbeddingColumn):
+class EmbeddingColumn(ContribColumn, embedding.EmbeddingColumn):
     """See `embedding_column`; its table is the variable ``weights``."""
 
     table_name = "weights"
@@ -258,7 +331,7 @@ class EmbeddingColumn(_Column, embedding.EmbeddingColumn):
 
 
 @dataclass(frozen=True)
-class SharedEmbeddingColumn(_Column, shared_embeddings.CollectedEmbeddingColumn):
+class SharedEmbeddingColumn(ContribColumn, shared_embeddings.CollectedEmbeddingColumn):
     """See `shared_embedding_columns`; the table has the name that the columns share."""
 
     @property

@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dataflow.contrib.column_classes import OneHotColumn, RealValuedColumn, WeightedSparseColumn
+from dataflow.contrib.column_inputs import ColumnCache, numbers_of
 from dataflow.contrib.feature_columns import sort_key
+from dataflow.contrib.var_len_columns import RealValuedVarLenColumn
 from dataflow.feature_column import layers
 from dataflow.feature_column.base import CategoricalColumn
-from dataflow.feature_column.embedding import table_from_checkpoint
+from dataflow.feature_column.embedding import Embeddings, table_from_checkpoint
 from dataflow.feature_column.numeric import NumericColumn
-from dataflow.feature_column.transformation import LazyBuilder
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.bias import bias_add
+from dataflow.ops.embedding import safe_embedding_lookup_sparse
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import zeros_initializer
-from dataflow.ops.math import add_n
+from dataflow.ops.math import add_n, matmul
 from dataflow.ops.parsing import parse_example
+from dataflow.ops.sparse import sparse_concat
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variable_scope import get_variable, variable_scope
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
+
+#: Columns of numbers whose features may have another width than they say.
+_ROWS = (RealValuedColumn, RealValuedVarLenColumn)
 
 
 def check_feature_columns(feature_columns: Any) -> None:
@@ -29,7 +39,7 @@ def check_feature_columns(feature_columns: Any) -> None:
     if feature_columns is None:
         raise ValueError("Invalid feature columns: None.")
     if isinstance(feature_columns, dict):
-        raise ValueError("feature_columns must be a list of columns, not a dict.")
+        raise ValueError("Expected feature_columns to be iterable, found dict.")
     seen = set()
     for column in feature_columns:
         if column.name in seen:
@@ -62,13 +72,16 @@ def parse_feature_columns_from_examples(
 
 
 def transform_features(features: dict[Any, Any], feature_columns: Iterable[Any]) -> dict[Any, Any]:
-    """A dict of what each column makes of the features: ids (sparse), numbers, or ids and weights."""
+    """A dict of what each column makes of the features: ids (sparse), numbers, or ids and weights.
+
+    Of an embedding column and a one-hot column it is the ids that they are made of.
+    """
     columns = _checked(feature_columns)
-    known = LazyBuilder(features)
+    known = ColumnCache(features)
     found: dict[Any, Any] = {}
     for column in sorted(columns, key=lambda c: c.name):
         with name_scope(None, default_name=column.name, values=list(features.values())):
-            found[column] = known.get(column)
+            found[column] = known.transformed(column)
     return found
 
 
@@ -85,10 +98,16 @@ def weighted_sum_from_feature_columns(
     The variables of a column ``a`` are ``a/weights``, or ``a/weight`` where it is a number, that of the
     bias is ``bias_weight``. A sparse column's weights are added up as its combiner says.
 
-    Raises `ValueError` as `check_feature_columns` does.
+    Raises `ValueError` as `check_feature_columns` does, and for an embedding and a one-hot column.
     """
     columns = sorted(_checked(feature_columns), key=sort_key)
-    known = LazyBuilder(columns_to_tensors)
+    for column in columns:
+        if isinstance(column, (Embeddings, OneHotColumn)):
+            raise ValueError(
+                f"Error creating weighted sum for column: {column.name}. A linear model has a weight for "
+                f"each category: give the column {column.categorical_column.name!r} itself."
+            )
+    known = ColumnCache(columns_to_tensors)
     settings: Any = {
         "initializer": zeros_initializer(),
         "trainable": trainable,
@@ -97,26 +116,44 @@ def weighted_sum_from_feature_columns(
     sums, weights = [], {}
     with variable_scope(scope, "weighted_sum_from_feature_columns"):
         for column in columns:
-            is_number = isinstance(column, NumericColumn)
+            is_number = isinstance(column, (NumericColumn, RealValuedVarLenColumn))
             with variable_scope(None, default_name=column.name):
                 variable = get_variable(
                     "weight" if is_number else "weights",
-                    shape=[layers.num_weights(column), num_outputs],
+                    shape=[_num_weights(column, known), num_outputs],
                     **settings,
                 )
                 checkpoint = getattr(column, "ckpt_to_load_from", None)
                 if isinstance(column, CategoricalColumn):
                     name = getattr(column, "tensor_name_in_ckpt", None)
                     table_from_checkpoint(variable, checkpoint, name)
-                if is_number or not isinstance(column, CategoricalColumn):
+                if isinstance(column, _ROWS):
+                    row = numbers_of(column, known)
+                    sums.append(matmul(row, variable, name="weighted_sum"))
+                    weights[column] = layers.parts_of(variable)
+                    continue
+                if not isinstance(column, CategoricalColumn):
                     made: Any = column._get_dense_tensor(known)
                 else:
                     made = column._get_sparse_tensors(known)
                 combiner = getattr(column, "combiner", "sum")
                 sums.append(layers.weighted_sum(column, made, variable, combiner))
-            weights[column] = [variable]
+            weights[column] = layers.parts_of(variable)
         bias = get_variable("bias_weight", shape=[num_outputs], **settings)
         return bias_add(add_n(sums), bias), weights, bias
+
+
+def _num_weights(column: Any, known: ColumnCache) -> int:
+    """As many as there are categories or numbers; a feature's own width counts, which it must have."""
+    if not isinstance(column, _ROWS):
+        return layers.num_weights(column)
+    width = numbers_of(column, known).shape[1].value
+    if not isinstance(width, int):
+        raise ValueError(
+            f"Error creating weighted sum for column: {column.name}. How many numbers its feature has must "
+            "be known before the graph runs."
+        )
+    return width
 
 
 def joint_weighted_sum_from_feature_columns(
@@ -126,18 +163,50 @@ def joint_weighted_sum_from_feature_columns(
     weight_collections: Any = None,
     trainable: bool = True,
     scope: str | VariableScope | None = None,
-) -> tuple[Tensor, dict[Any, list[Any]], Any]:
-    """`weighted_sum_from_feature_columns`; TensorFlow keeps the weights of all columns in one variable.
+) -> tuple[Tensor, list[Any], Any]:
+    """`weighted_sum_from_feature_columns` with one variable, ``linear_weights/weights``, for all columns.
 
-    Raises `NotImplementedError` for columns of numbers, as in TensorFlow.
+    Its rows are those of the columns one after another, sorted by kind and name. Returns the sums
+    [batch, num_outputs], the parts of the variable, and the bias. Raises `NotImplementedError` for columns of
+    numbers, `AssertionError` for weighted ones and for a combiner that is not "sum", as TensorFlow does.
     """
-    columns = _checked(feature_columns)
-    for column in columns:
-        if isinstance(column, NumericColumn):
-            raise NotImplementedError(
-                f"Real-valued columns are not supported, got {column.name!r}. Use "
-                "weighted_sum_from_feature_columns, or bucketized_column."
+    columns = sorted(_checked(feature_columns), key=sort_key)
+    known = ColumnCache(columns_to_tensors)
+    settings: Any = {
+        "initializer": zeros_initializer(),
+        "trainable": trainable,
+        "collections": layers.model_collections(weight_collections),
+    }
+    with variable_scope(scope, "joint_weighted_sum_from_feature_columns"):
+        ids, size = [], 0
+        for column in columns:
+            _check_joint(column)
+            found, _ = column._get_sparse_tensors(known)
+            values = found.values + np.int64(size)
+            ids.append(SparseTensor(found.indices, values, found.dense_shape))
+            size += column.num_buckets
+        with variable_scope(None, default_name="linear_weights"):
+            variable = get_variable("weights", shape=[size, num_outputs], **settings)
+            sums = safe_embedding_lookup_sparse(
+                variable, sparse_concat(1, ids), combiner="sum", name="_weights"
             )
-    return weighted_sum_from_feature_columns(
-        columns_to_tensors, columns, num_outputs, weight_collections, trainable, scope
-    )
+        bias = get_variable("bias_weight", shape=[num_outputs], **settings)
+        return bias_add(sums, bias), layers.parts_of(variable), bias
+
+
+def _check_joint(column: Any) -> None:
+    if not isinstance(column, CategoricalColumn) or isinstance(column, NumericColumn):
+        raise NotImplementedError(
+            f"Real-valued columns are not supported, got {column.name!r}. Use "
+            "weighted_sum_from_feature_columns, or bucketized_column."
+        )
+    if isinstance(column, WeightedSparseColumn):
+        raise AssertionError(
+            f"Joint sums of weighted columns are not supported, got {column.name!r}. Use "
+            "weighted_sum_from_feature_columns."
+        )
+    combiner = getattr(column, "combiner", "sum")
+    if combiner != "sum":
+        raise AssertionError(
+            f"Joint sums need the combiner 'sum', {column.name!r} has {combiner!r}."
+        )

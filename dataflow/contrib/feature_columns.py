@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from dataflow import dtypes
 from dataflow.contrib import column_classes as classes
 from dataflow.feature_column import categorical, embedding, layers, numeric, shared_embeddings
-from dataflow.feature_column.base import DenseColumn
-from dataflow.feature_column.transformation import LazyBuilder
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
-from dataflow.ops import array
 from dataflow.ops.initializers import truncated_normal_initializer
 from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.ops.variable_scope import variable_scope
 from dataflow.shapes import TensorShape
-
-if TYPE_CHECKING:
-    from dataflow.ops.variable_scope import VariableScope
 
 #: The column of an array that has no name (``real_valued_column("")``), and its key in features.
 UNNAMED = "x"
@@ -74,7 +67,10 @@ def real_valued_column(
     made = numeric.numeric_column(
         column_name or UNNAMED, (dimension,), default_value, dtype, normalizer
     )
-    return classes.RealValuedColumn(**_fields(made))
+    default = made.default_value
+    if default is not None and made.dtype.is_floating:
+        default = tuple(float(number) for number in default)
+    return classes.RealValuedColumn(**_fields(made, default_value=default))
 
 
 def sparse_column_with_hash_bucket(
@@ -187,6 +183,11 @@ def shared_embedding_columns(
 
     Of more than three columns the name has the first three and how many others there are.
     """
+    if not isinstance(sparse_id_columns, (list, tuple)) or not sparse_id_columns:
+        raise TypeError(
+            "sparse_id_columns must be a list or a tuple of sparse columns, not empty. Given: "
+            f"{sparse_id_columns}"
+        )
     columns = list(sparse_id_columns)
     names = sorted(column.name for column in columns)
     if not shared_embedding_name and len(names) > 3:
@@ -209,7 +210,9 @@ def shared_embedding_columns(
 def bucketized_column(source_column: Any, boundaries: Any) -> Any:
     """`tf.feature_column.bucketized_column`; boundaries that come twice count once."""
     if not isinstance(source_column, numeric.NumericColumn):
-        raise TypeError(f"source_column must be a real_valued_column. Given: {source_column}")
+        raise TypeError(
+            f"source_column must be an instance of _RealValuedColumn. Given: {source_column}"
+        )
     if list(boundaries) != sorted(boundaries):
         raise ValueError(f"boundaries must be a sorted list. Given: {boundaries}")
     made = numeric.bucketized_column(source_column, list(dict.fromkeys(boundaries)))
@@ -281,31 +284,7 @@ def _column_of(name: str, values: Any) -> Any:
     return real_valued_column(name, dimension=math.prod(shape[1:].as_list()), dtype=dtype)
 
 
-def create_feature_spec_for_parsing(feature_columns: Sequence[Any]) -> dict[str, Any]:
-    """`make_parse_example_spec`."""
-    return layers.make_parse_example_spec(feature_columns)
-
-
-def input_from_feature_columns(
-    columns_to_tensors: dict[str, Any],
-    feature_columns: Sequence[Any],
-    weight_collections: Any = None,
-    trainable: bool = True,
-    scope: str | VariableScope | None = None,
-) -> Any:
-    """All columns side by side: float32 [batch, sum of their sizes], kind by kind as TensorFlow has them.
-
-    The embedding of a column ``a`` is the variable ``a_embedding/weights``.
-    """
-    known = LazyBuilder(columns_to_tensors)
-    outputs = []
-    with variable_scope(scope, "input_from_feature_columns"):
-        for column in sorted(layers.ordered_columns(feature_columns), key=sort_key):
-            if not isinstance(column, DenseColumn):
-                raise ValueError(
-                    f"Error creating input layer for column: {column.name}. It is sparse: wrap it in "
-                    "an embedding_column or a one_hot_column."
-                )
-            with variable_scope(None, default_name=column._var_scope_name):
-                outputs.append(layers.dense_rows(column, known, weight_collections, trainable))
-        return array.concat(outputs, 1)
+def create_feature_spec_for_parsing(feature_columns: Any) -> dict[str, Any]:
+    """`make_parse_example_spec` of columns, or of the values of a dict of them."""
+    columns = feature_columns.values() if isinstance(feature_columns, dict) else feature_columns
+    return layers.make_parse_example_spec(list(columns))

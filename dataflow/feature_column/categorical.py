@@ -239,11 +239,7 @@ class WeightedCategoricalColumn(CategoricalColumn):
     ) -> tuple[SparseTensor, SparseTensor]:
         """The column's ids, with the other feature's values as weights; 0 in a dense one is none."""
         raw = transformation_cache.get(self.weight_feature_key, state_manager)
-        if raw.dtype.base_dtype is not self.dtype:
-            raise ValueError(
-                f"Bad dtype of the weights {self.weight_feature_key!r}: expected "
-                f"{self.dtype}, but got {raw.dtype}."
-            )
+        self._check_weights(raw.dtype)
         weights = to_sparse_input(raw, ignore_value=0)
         values = weights.values
         if not values.dtype.is_floating:
@@ -252,6 +248,13 @@ class WeightedCategoricalColumn(CategoricalColumn):
             transformation_cache.get(self.categorical_column, state_manager),
             SparseTensor(weights.indices, values, weights.dense_shape),
         )
+
+    def _check_weights(self, dtype: Any) -> None:
+        if dtype.base_dtype is not self.dtype:
+            raise ValueError(
+                f"Bad dtype of the weights {self.weight_feature_key!r}: expected "
+                f"{self.dtype}, but got {dtype}."
+            )
 
     def get_sparse_tensors(
         self, transformation_cache: FeatureTransformationCache, state_manager: Any

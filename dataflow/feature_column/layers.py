@@ -168,7 +168,7 @@ def linear_model(
                 )
             sums.append(weighted)
             if cols_to_vars is not None:
-                own = _parts(weights)
+                own = parts_of(weights)
                 others = [v for v in scope.global_variables() if v not in own]
                 cols_to_vars[column] = [*own, *others]
         bias = get_variable(
@@ -179,13 +179,14 @@ def linear_model(
             collections=collections,
         )
         if cols_to_vars is not None:
-            cols_to_vars["bias"] = _parts(bias)
+            cols_to_vars["bias"] = parts_of(bias)
         same_batch_size(sums, columns)
         total = add_n(sums, name="weighted_sum_no_bias") if len(sums) > 1 else sums[0]
         return bias_add(total, bias, name="weighted_sum")
 
 
-def _parts(variable: Any) -> list[Any]:
+def parts_of(variable: Any) -> list[Any]:
+    """The parts of a partitioned variable, or the variable alone."""
     return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 

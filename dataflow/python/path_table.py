@@ -250,7 +250,9 @@ contrib.layers.python.{layers.sparse_ops ops.sparse_ops} : contrib.layers.sparse
 contrib.layers.python.ops.bucketization_op : contrib.layers
 contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn contrib.layers.scattered_embeddings
 contrib.layers.python.layers.{initializers} : contrib.layers initializers
-contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layers
+contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layers python.contrib_columns
+contrib.layers.python.layers.target_column : contrib.target_columns contrib.learn.keys
+contrib.layers.python.ops.sparse_feature_cross_op : ops.sparse_cross
 contrib.rnn.python.ops.{core_rnn core_rnn_cell core_rnn_cell_impl} : contrib.rnn rnn.cells rnn.linear
 contrib.rnn.python.ops.{rnn rnn_cell gru_ops fused_rnn_cell} : contrib.rnn rnn.cells rnn.linear
 contrib.rnn.python.ops.lstm_ops : contrib.rnn rnn.cells rnn.linear python.lstm_blocks

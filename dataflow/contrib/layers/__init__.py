@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataflow.contrib.column_inputs import input_from_feature_columns
 from dataflow.contrib.feature_columns import (
     bucketized_column,
     create_feature_spec_for_parsing,
     crossed_column,
     embedding_column,
-    input_from_feature_columns,
     one_hot_column,
     infer_real_valued_columns,
     real_valued_column,
@@ -29,6 +29,12 @@ from dataflow.contrib.feature_column_sums import (
     transform_features,
     weighted_sum_from_feature_columns,
 )
+from dataflow.contrib.sequence_columns import (
+    make_place_holder_tensors_for_base_features,
+    parse_feature_columns_from_sequence_examples,
+    sequence_input_from_feature_columns,
+)
+from dataflow.contrib.var_len_columns import scattered_embedding_column
 from dataflow.contrib.layers.convolutions import (
     conv1d,
     conv2d,
@@ -121,6 +127,9 @@ from dataflow.contrib.optimize_loss import (
 from dataflow.namespaces import explain_absent
 from dataflow.ops.embedding import safe_embedding_lookup_sparse
 
+# Last: contrib.learn, whose losses it shares, asks for the layers above.
+from dataflow.contrib.target_columns import multi_class_target, regression_target
+
 __all__ = [
     "SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY",
     "sparse_feature_cross",
@@ -173,25 +182,31 @@ __all__ = [
     "legacy_linear",
     "legacy_relu",
     "linear",
+    "make_place_holder_tensors_for_base_features",
     "max_pool2d",
     "max_pool3d",
     "maxout",
+    "multi_class_target",
     "one_hot_column",
     "one_hot_encoding",
     "optimize_loss",
     "parse_feature_columns_from_examples",
+    "parse_feature_columns_from_sequence_examples",
     "poincare_normalize",
     "pool",
     "infer_real_valued_columns",
     "real_valued_column",
     "recompute_grad",
+    "regression_target",
     "relu",
     "relu6",
     "repeat",
     "safe_embedding_lookup_sparse",
     "scale_gradient",
+    "scattered_embedding_column",
     "separable_conv2d",
     "separable_convolution2d",
+    "sequence_input_from_feature_columns",
     "sequence_to_images",
     "shared_embedding_columns",
     "softmax",

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.autodiff.gradients import gradients
+from dataflow.contrib.column_inputs import input_from_feature_columns
 from dataflow.contrib.feature_column_sums import (
     joint_weighted_sum_from_feature_columns,
     weighted_sum_from_feature_columns,
 )
-from dataflow.contrib.feature_columns import UNNAMED, input_from_feature_columns
+from dataflow.contrib.feature_columns import UNNAMED
 from dataflow.contrib.layers import dropout as dropout_layer, fully_connected
 from dataflow.contrib.learn.model_fn import ModelFnOps
 from dataflow.contrib.learn.modes import ModeKeys
