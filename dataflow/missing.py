@@ -14,8 +14,6 @@ _ADVICE = {
     "tf.contrib.learn.Estimator(model_fn) or tf.estimator.DNNClassifier.",
     "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
     "tf.train.MonitoredTrainingSession().",
-    "contrib.training.batch_sequences_with_states": "cut sequences in Python, and feed the state of the "
-    "last part: tf.nn.dynamic_rnn(..., initial_state=state).",
     "enable_v2_behavior": "TensorFlow 2's behavior is not here as a whole; write tf.enable_eager_execution() "
     "for a program that runs line by line, or leave the line out for one that builds a graph.",
     "profiler.advise": "look at the times of tf.profiler.profile(run_meta=...).",
@@ -184,8 +182,8 @@ _GROUPS = (
     ),
     (
         "contrib.training",
-        "FeedingQueueRunner NextQueuedSequenceBatch RandomStrategy SequenceQueueingStateSaver",
-        "read with tf.data, and feed the state of the last part.",
+        "FeedingQueueRunner RandomStrategy",
+        "read with tf.data.",
     ),
     (
         "contrib.framework",

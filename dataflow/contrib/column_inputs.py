@@ -134,7 +134,7 @@ def as_numbers(
             sparse_of_rank(ids, output_rank),
             None if weights is None else sparse_of_rank(weights, output_rank),
         )
-        return column._lookup(pair, state)
+        return column.lookup(pair, state)
     raise ValueError(
         f"Column {column.name} has no numbers: wrap it in an embedding_column or a one_hot_column."
     )

@@ -23,6 +23,11 @@ from dataflow.contrib.sampling import (
     stratified_sample,
     weighted_resample,
 )
+from dataflow.contrib.sequence_state import (
+    NextQueuedSequenceBatch,
+    SequenceQueueingStateSaver,
+    batch_sequences_with_states,
+)
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.namespaces import explain_absent
@@ -39,9 +44,12 @@ from dataflow.train.monitored_session import MonitoredTrainingSession
 __all__ = [
     "GreedyLoadBalancingStrategy",
     "HParams",
+    "NextQueuedSequenceBatch",
+    "SequenceQueueingStateSaver",
     "StopAfterNEvalsHook",
     "SummaryAtEndHook",
     "add_gradients_summaries",
+    "batch_sequences_with_states",
     "bucket",
     "bucket_by_sequence_length",
     "byte_size_load_fn",

@@ -8,7 +8,7 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.contrib.column_classes import ContribColumn
-from dataflow.contrib.layers.scattered_embeddings import scattered_embedding_lookup_sparse
+from dataflow.contrib.scattered_embeddings import scattered_embedding_lookup_sparse
 from dataflow.feature_column.base import DenseColumn
 from dataflow.feature_column.transformation import FeatureTransformationCache, to_sparse_input
 from dataflow.graph.tensor import Tensor

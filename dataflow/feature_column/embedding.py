@@ -160,7 +160,7 @@ class Embeddings(DenseColumn, SequenceDenseColumn):
         """Each example's embeddings, combined; `ValueError` where the categories are of a sequence."""
         _check_sequence(self, False)
         pair = self.categorical_column.get_sparse_tensors(transformation_cache, state_manager)
-        return self._lookup(pair, state_manager)
+        return self.lookup(pair, state_manager)
 
     def get_sequence_dense_tensor(
         self, transformation_cache: FeatureTransformationCache, state_manager: Any
@@ -169,10 +169,11 @@ class Embeddings(DenseColumn, SequenceDenseColumn):
         _check_sequence(self, True)
         pair = self.categorical_column.get_sparse_tensors(transformation_cache, state_manager)
         return StepsAndLengths(
-            self._lookup(pair, state_manager), sequence_length_from_sparse_tensor(pair.id_tensor)
+            self.lookup(pair, state_manager), sequence_length_from_sparse_tensor(pair.id_tensor)
         )
 
-    def _lookup(self, pair: IdsAndWeights, state_manager: Any) -> Tensor:
+    def lookup(self, pair: IdsAndWeights, state_manager: Any) -> Tensor:
+        """The embeddings of ids [..., n], combined: float32 [..., dimension]."""
         raise NotImplementedError
 
 
@@ -222,7 +223,8 @@ class EmbeddingColumn(Embeddings):
             initializer=self.initializer,
         )
 
-    def _lookup(self, pair: IdsAndWeights, state_manager: Any) -> Tensor:
+    def lookup(self, pair: IdsAndWeights, state_manager: Any) -> Tensor:
+        """The embeddings of ids [..., n], combined: float32 [..., dimension]."""
         table = state_manager.get_variable(self, name=self.table_name)
         table_from_checkpoint(table, self.ckpt_to_load_from, self.tensor_name_in_ckpt)
         return looked_up(self, table, pair)

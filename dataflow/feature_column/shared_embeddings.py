@@ -70,7 +70,8 @@ class CollectedEmbeddingColumn(Embeddings):
             )
             graph.add_to_collection(self.shared_embedding_collection_name, table)
 
-    def _lookup(self, pair: IdsAndWeights, state_manager: Any) -> Tensor:
+    def lookup(self, pair: IdsAndWeights, state_manager: Any) -> Tensor:
+        """The embeddings of ids [..., n], combined: float32 [..., dimension]."""
         collection = self.shared_embedding_collection_name
         with name_scope(None, default_name=self.name):
             self.create_state(state_manager)
@@ -156,7 +157,8 @@ class SharedEmbeddingColumn(Embeddings):
     def _get_config(self) -> dict[str, Any]:
         raise NotImplementedError("a shared embedding cannot be described by itself")
 
-    def _lookup(self, pair: IdsAndWeights, state_manager: Any) -> Tensor:
+    def lookup(self, pair: IdsAndWeights, state_manager: Any) -> Tensor:
+        """The embeddings of ids [..., n], combined: float32 [..., dimension]."""
         with name_scope(None, default_name=self.name):
             table = self.shared_embedding_column_creator.embedding_weights
             return looked_up(self, table, pair)

@@ -41,6 +41,7 @@ class BarrierState:
         with self.condition:
             if self.cancelled or (self.closed and any(k not in self.incomplete for k in keys)):
                 raise CancelledError(None, None, f"Barrier '{self.name}' is closed.")
+            any_new = any(key not in self.incomplete for key in keys)
             for key, value in zip(keys, values, strict=True):
                 if key not in self.incomplete:
                     self.incomplete[key] = (self.next_index, [None] * len(self.types))
@@ -57,7 +58,8 @@ class BarrierState:
                     index, parts = self.incomplete.pop(key)
                     heapq.heappush(self.ready, (index, self.num_completed, key, parts))
                     self.num_completed += 1
-            self.next_index += 1  # all keys of one call have the same, as in TensorFlow
+            if any_new:  # all new keys of one call have the same index, as in TensorFlow
+                self.next_index += 1
             self.condition.notify_all()
 
     def take(self, context: Any, count: int, small: bool, timeout_seconds: float | None) -> Any:

@@ -1,4 +1,4 @@
-"""Private names of the modules of `tf.contrib.layers`' feature columns."""
+"""Private names of the modules of `tf.contrib.layers`' feature columns and `tf.contrib.training`'s segments."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ from dataflow.contrib.column_inputs import ColumnCache
 from dataflow.contrib.sequence_columns import (
     sequence_feature_spec_for_parsing as _create_sequence_feature_spec_for_parsing,
 )
+from dataflow.contrib.sequence_segments import (
+    SequenceInput as _SequenceInputWrapper,
+    padded as _padding,
+)
 from dataflow.contrib.var_len_columns import (
     RealValuedVarLenColumn as _RealValuedVarLenColumn,
     ScatteredEmbeddingColumn as _ScatteredEmbeddingColumn,
@@ -38,6 +42,7 @@ __all__ = [
     "_RealValuedColumn",
     "_RealValuedVarLenColumn",
     "_ScatteredEmbeddingColumn",
+    "_SequenceInputWrapper",
     "_SparseColumn",
     "_SparseColumnHashed",
     "_SparseColumnIntegerized",
@@ -47,6 +52,7 @@ __all__ = [
     "_Transformer",
     "_WeightedSparseColumn",
     "_create_sequence_feature_spec_for_parsing",
+    "_padding",
     "_real_valued_var_len_column",
 ]
 

@@ -248,7 +248,7 @@ contrib.optimizer_v2.{adadelta adagrad adam gradient_descent momentum rmsprop} :
 contrib.layers.python.layers.utils : contrib.layers.building
 contrib.layers.python.{layers.sparse_ops ops.sparse_ops} : contrib.layers.sparse_conversions contrib.layers
 contrib.layers.python.ops.bucketization_op : contrib.layers
-contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn contrib.layers.scattered_embeddings
+contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn contrib.scattered_embeddings
 contrib.layers.python.layers.{initializers} : contrib.layers initializers
 contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layers python.contrib_columns
 contrib.layers.python.layers.target_column : contrib.target_columns contrib.learn.keys
@@ -305,7 +305,7 @@ contrib.factorization.python.ops.{clustering_ops kmeans factorization_ops} : con
 contrib.training.python.training.{training hparam evaluation bucket_ops} : contrib.training
 contrib.training.python.training.{resample sampling_ops sgdr_learning_rate_decay} : contrib.sampling contrib.training
 contrib.training.python.training.device_setter : contrib.training
-contrib.training.python.training.sequence_queueing_state_saver : contrib.training
+contrib.training.python.training.sequence_queueing_state_saver : contrib.training python.contrib_columns
 contrib.metrics.python.ops.metric_ops : contrib.metrics contrib.metric_statistics python.metric_parts
 contrib.metrics.python.ops.{histogram_ops confusion_matrix_ops set_ops} : contrib.metrics
 contrib.metrics.python.metrics.classification : contrib.metrics

@@ -114,7 +114,9 @@ class QueueRunner:
     @property
     def name(self) -> str:
         """The name of the queue's operation."""
-        return self._queue.queue_ref.op.name  # type: ignore[no-any-return]
+        # What is filled may be no queue, but a thing that is closed as one is.
+        ref = getattr(self._queue, "queue_ref", None)
+        return str(self._queue.name if ref is None else ref.op.name)
 
     def _run(
         self, session: BaseSession, enqueue_op: Any, coord: Coordinator | None
@@ -211,11 +213,11 @@ class QueueRunner:
         """This runner as a ``QueueRunnerDef``; ``None`` where it is outside of ``export_scope``."""
         from dataflow.train.queue_runner_def import queue_runner_def_class
 
-        if export_scope and not self._queue.queue_ref.op.name.startswith(export_scope):
+        if export_scope and not self.name.startswith(export_scope):
             return None
         strip = len(export_scope) + 1 if export_scope else 0
         return queue_runner_def_class()(
-            queue_name=self._queue.queue_ref.op.name[strip:],
+            queue_name=self.name[strip:],
             enqueue_op_name=[op.name[strip:] for op in self._enqueue_ops],
             close_op_name=self._close_op.name[strip:],
             cancel_op_name=self._cancel_op.name[strip:],

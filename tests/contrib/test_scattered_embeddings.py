@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.contrib.layers.scattered_embeddings import (
+from dataflow.contrib.scattered_embeddings import (
     scattered_embedding_lookup,
     scattered_embedding_lookup_sparse,
 )
