@@ -81,7 +81,8 @@ def fetch(file: RemoteFile, directory: str | os.PathLike[str] | None = None) -> 
 
     Args:
         file: which file.
-        directory: looked in first, and downloaded to, instead of the cache.
+        directory: looked in first, and downloaded to, instead of the cache. Empty, it is the
+            current folder, to which nothing is downloaded.
 
     Raises:
         DatasetUnavailableError: it is not here and cannot be downloaded.
@@ -90,7 +91,7 @@ def fetch(file: RemoteFile, directory: str | os.PathLike[str] | None = None) -> 
     found = find(file, directory)
     if found is not None:
         return found
-    if directory is not None:
+    if directory is not None and os.fspath(directory):
         target = Path(directory).expanduser() / file.name
     else:
         target = cache_directory() / file.folder / file.name

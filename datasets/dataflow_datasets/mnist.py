@@ -292,8 +292,9 @@ def read_data_sets(
     """MNIST as three `DataSet` objects: 55,000 / 5,000 / 10,000 images.
 
     Args:
-        train_dir: where to look for the four files first and, unless it is ``None`` or empty,
-            where to download them to. Then come ``DATAFLOW_DATA``, the cache, and the network.
+        train_dir: where to look for the four files first (the current folder where it is empty)
+            and, unless it is ``None`` or empty, where to download them to. Then come
+            ``DATAFLOW_DATA``, the cache, and the network.
         fake_data: sets whose `DataSet.next_batch` gives constant images.
         one_hot: labels as rows of ten instead of numbers.
         dtype: float32 (pixels 0 to 1) or uint8 (0 to 255).
@@ -322,7 +323,7 @@ def read_data_sets(
         return Datasets(*fakes)
     note = ""
     (train_images, train_labels), (test_images, test_labels), is_split = _load(
-        train_dir or None, source_url, announced
+        train_dir, source_url, announced
     )
     if is_split:
         if validation_size == _DEFAULT_VALIDATION_SIZE:

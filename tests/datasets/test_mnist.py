@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dataflow.tensorflow_numbers import draw_as_tensorflow
-from dataflow_datasets import mnist
+from dataflow_datasets import fetch, mnist
 
 
 def write_idx(path: Path, array: np.ndarray[Any, Any]) -> None:
@@ -54,6 +54,15 @@ def test_read_data_sets(folder: Path) -> None:
     assert train.labels.dtype == np.uint8
     assert train.labels.tolist() == [n % 10 for n in range(10, 50)]
     assert train.images.max() == np.float32(49) * np.float32(1 / 255)
+
+
+def test_an_empty_name_is_the_current_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert mnist.read_data_sets("", validation_size=10).train.num_examples == 40
+    monkeypatch.chdir(folder.parent)
+    with pytest.raises(fetch.DatasetUnavailableError, match="cache"):
+        mnist.read_data_sets("", validation_size=10)
+    assert not (folder.parent / mnist.TRAIN_IMAGES).exists()
 
 
 def test_files_are_announced_under_the_names_of_tensorflow(
