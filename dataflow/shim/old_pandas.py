@@ -50,6 +50,7 @@ def mend(pandas: types.ModuleType) -> None:
             if (function := getattr(owner, name, None)) is not None:
                 setattr(owner, name, _by_place(function, ("self", *places)))
         owner.fillna = _filling(owner.fillna)
+        owner.replace = _replacing(owner.replace)
         owner.values = _writable(owner.values)
         _add(owner, iteritems=owner.items, as_matrix=_as_matrix, ix=property(_Ix))
         _add(owner, append=functools.partialmethod(_append, pandas))
@@ -95,6 +96,22 @@ def _of_uint8(get_dummies: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(get_dummies)
     def call(*args: Any, dtype: Any = np.uint8, **kwargs: Any) -> Any:
         return get_dummies(*args, dtype=np.uint8 if dtype is None else dtype, **kwargs)
+
+    return call
+
+
+def _replacing(replace: Callable[..., Any]) -> Callable[..., Any]:
+    """``replace`` after which names of classes that became numbers are of a number's dtype, as before pandas 3."""
+
+    @functools.wraps(replace)
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        result = replace(self, *args, **options)
+        if _is_of_today():
+            return result
+        if options.get("inplace"):
+            self._update_inplace(self.infer_objects())
+            return None
+        return result.infer_objects()
 
     return call
 

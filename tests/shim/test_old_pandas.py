@@ -153,3 +153,13 @@ def test_reading_with_the_options_of_the_time() -> None:
         "    pd.read_csv(io.StringIO('a,b\\n1,2\\n3,4,5'), error_bad_lines=False).values.tolist()]",
     )
     assert found == [[[1, 2]], [[1, 2], [3, 4]], [1, 2], [[1, 2]]]
+
+
+def test_names_replaced_by_numbers_are_numbers() -> None:
+    found = table_after(
+        "new, names = df.replace({'x': 0, 'y': 1}), {'x': 0, 'y': 1}",
+        "s = df.pop('s')",
+        "nothing = s.replace(names, inplace=True)",
+        "result = [str(new['s'].dtype), str(s.dtype), s.tolist(), nothing, str(df['n'].replace(1, 5).dtype)]",
+    )
+    assert found == ["int64", "int64", [0, 1, 0], None, "int64"]
