@@ -124,7 +124,7 @@ def _parse(spec: str) -> tuple[str | None, int | None, int | None, str | None, i
             fields = part.split(":")
             if fields[0].lower() == "device" and len(fields) == 3:
                 fields = fields[1:]
-            if len(fields) == 2 and fields[0].isalpha():
+            if len(fields) == 2 and fields[0].isidentifier():
                 device_type = _type_of(fields[0])
                 device_index = None if fields[1] == "*" else int(fields[1])
                 continue

@@ -18,6 +18,7 @@ from dataflow.device_spec import canonical_name, merge_names
         ("/job:worker/replica:0/task:7/gpu:0", "/job:worker/replica:0/task:7/device:GPU:0"),
         ("", ""),
         ("/device:CPU:*", "/device:CPU:*"),
+        ("/job:localhost/device:XLA_GPU:0", "/job:localhost/device:XLA_GPU:0"),
         (":/cpu:0", "/device:CPU:0"),  # as TensorFlow 1.15: a part without a name is passed over
     ],
 )
