@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dataflow.keras import (
     activations,
     applications,
@@ -25,6 +27,7 @@ from dataflow.keras import (
 )
 from dataflow.keras.layers.core import Input
 from dataflow.keras.models import Model, Sequential
+from dataflow.namespaces import submodule
 
 __all__ = [
     *(
@@ -50,6 +53,11 @@ __all__ = [
     ),
     *("preprocessing", "regularizers", "utils"),
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return submodule(__name__, name)  # private modules of TensorFlow's: `keras.optimizer_v2`
+
 
 #: The version of Keras's interface that this follows.
 __version__ = "2.2.4-tf"

@@ -176,7 +176,8 @@ def set_session(session: BaseSession) -> None:
     _state(session.graph).session = session
 
 
-def _initialize_variables(session: BaseSession, graph: Graph) -> None:
+def _initialize_variables(session: BaseSession, graph: Graph | None = None) -> None:
+    graph = session.graph if graph is None else graph
     state = _state(graph)
     variables = [
         *graph.get_collection(GraphKeys.GLOBAL_VARIABLES),

@@ -168,6 +168,14 @@ class Compiling:
         """What `compile` was given beside the optimizer and the target tensors; empty before."""
         return dict(self._compile_arguments)
 
+    def compiled_metrics(self) -> list[tuple[str, Any]]:
+        """(name as reported, metric) of what `compile` was given."""
+        self._ready(None)  # type: ignore[attr-defined]
+        metrics = self._compiled_metrics
+        end = len(self.metrics_names) - len(self.layer_metrics)
+        names = self.metrics_names[end - len(metrics) : end]
+        return list(zip(names, metrics, strict=True))
+
     def _per_output(self, value: Any, what: str) -> list[Any]:
         names = self.output_names  # type: ignore[attr-defined]
         if isinstance(value, dict) and "class_name" not in value:

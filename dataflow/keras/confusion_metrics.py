@@ -12,8 +12,7 @@ from dataflow.keras import backend as K
 from dataflow.keras.base_metric import Metric, weights_like
 from dataflow.metrics.thresholds import interpolated_area
 from dataflow.ops import array
-from dataflow.ops.array import where
-from dataflow.ops.comparison import greater, greater_equal, not_equal
+from dataflow.ops.comparison import greater, not_equal
 from dataflow.ops.control_flow import group
 from dataflow.ops.counting import confusion_matrix
 from dataflow.ops.elementary import abs_
@@ -36,6 +35,17 @@ def _checked(thresholds: Any, default: float) -> list[float]:
     if bad:
         raise ValueError(f"Threshold values must be in [0, 1]. Invalid values: {bad}")
     return [float(t) for t in given]
+
+
+def filter_top_k(x: Any, k: int) -> Any:
+    """``x`` with the ``k`` largest values of each row as they are, and -1e10 in the other places.
+
+    Of equal values the first ones count.
+    """
+    numbers = largest(x, k, sorted=False)[1]
+    kept = reduce_sum(array.one_hot(numbers, array.shape(x)[-1], dtype=x.dtype.base_dtype), -2)
+    kept.set_shape(x.shape)
+    return x * kept + _LOWEST * (1 - kept)
 
 
 class ConfusionMetric(Metric):
@@ -73,8 +83,7 @@ class ConfusionMetric(Metric):
         y_pred = cast(convert_to_tensor(y_pred), self.dtype)
         y_true = cast(convert_to_tensor(y_true), self.dtype)
         if self.top_k is not None:
-            least = largest(y_pred, self.top_k)[0][..., -1:]
-            y_pred = where(greater_equal(y_pred, least), y_pred, _LOWEST * array.ones_like(y_pred))
+            y_pred = filter_top_k(y_pred, self.top_k)
         if self.class_id is not None:
             y_true, y_pred = y_true[..., self.class_id], y_pred[..., self.class_id]
         weights: Any = 1.0

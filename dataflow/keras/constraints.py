@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from dataflow.keras import backend_settings as K
-from dataflow.layers.serialization import deserialize as _deserialize, lookup, serialize
+from dataflow.layers.serialization import (
+    custom_object_scope,
+    deserialize as _deserialize,
+    lookup,
+    serialize,
+)
 from dataflow.ops import array
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.elementary import sqrt, square
@@ -110,15 +115,10 @@ class RadialConstraint(Constraint):
 def _radial_places(size: int) -> np.ndarray[Any, Any]:
     """[size, size, 2]: from which row and column each value comes."""
     half = size // 2
-    even = size % 2 == 0
     rows, columns = np.indices((size, size))
     ring = np.maximum(abs(rows - (size - 1) / 2), abs(columns - (size - 1) / 2)).astype(int)
-    diagonal = half + ring if even else half + ring - 1
-    places = np.stack([diagonal, diagonal], -1)
-    if even:
-        inner = ring == 0
-        places[inner] = np.stack([rows, columns], -1)[inner]
-    return places.astype("int32")
+    diagonal = np.where(ring == 0, half - 1, half + ring - size % 2)
+    return np.stack([diagonal, diagonal], -1).astype("int32")
 
 
 max_norm = maxnorm = MaxNorm
@@ -147,4 +147,7 @@ def get(identifier: Any) -> Any:
     raise ValueError(f"Could not interpret constraint identifier: {identifier!r}")
 
 
-deserialize = get
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The constraint of a config or a name; ``custom_objects`` has classes and functions of your own by name."""
+    with custom_object_scope(custom_objects or {}):
+        return get(config)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.layers.serialization import (
+    custom_object_scope,
     deserialize as _deserialize,
     lookup,
     serialize as serialize,
@@ -176,4 +177,7 @@ def get(identifier: Any) -> Any:
     raise ValueError(f"Could not interpret initializer identifier: {identifier!r}")
 
 
-deserialize = get
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The initializer of a config or a name; ``custom_objects`` has classes and functions of your own by name."""
+    with custom_object_scope(custom_objects or {}):
+        return get(config)

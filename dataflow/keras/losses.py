@@ -99,7 +99,7 @@ def logcosh(y_true: Any, y_pred: Any) -> Any:
 def _logits(output: Any, op_type: str) -> Any:
     """What ``output`` was computed from, if by ``op_type``: the loss of logits is exact."""
     op = output.op
-    while op.type == "Identity":
+    while op.type == "Identity" and op.inputs:
         op = op.inputs[0].op
     return op.inputs[0] if op.type == op_type and op.inputs else None  # none with eager execution
 

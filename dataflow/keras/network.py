@@ -225,6 +225,11 @@ class Model(Training, Layer):
         return shapes_of(self.output)
 
     @property
+    def structure_of_inputs(self) -> Any:
+        """The inputs as `Model` or the first data had them: a tensor, a list or a dictionary; None before."""
+        return self._inputs_structure
+
+    @property
     def input_names(self) -> list[str]:
         """Names of the input layers; of a model with a ``call`` of its own "input_1", "input_2" ..."""
         names = [tag_of(t, "history")[0].name for t in self.inputs]

@@ -14,7 +14,7 @@ from dataflow.keras.base_optimizer import Optimizer
 from dataflow.keras.loss_scale_optimizer import LossScaleOptimizer
 from dataflow.keras.moment_optimizers import Adam, Adamax, Nadam
 from dataflow.keras.optimizer_rules import SGD, Adadelta, Adagrad, Ftrl, RMSprop
-from dataflow.layers.serialization import lookup, serialize as serialize
+from dataflow.layers.serialization import custom_object_scope, lookup, serialize as serialize
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.state import assign_add
 from dataflow.train.mixed_precision import register_loss_scale_wrapper
@@ -131,4 +131,7 @@ def get(identifier: Any) -> Optimizer:
     raise ValueError(f"Could not interpret optimizer identifier: {identifier!r}")
 
 
-deserialize = get
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The optimizer of a config or a name; ``custom_objects`` has classes and functions of your own by name."""
+    with custom_object_scope(custom_objects or {}):
+        return get(config)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.layers.serialization import deserialize as _deserialize, lookup, serialize
+from dataflow.layers.serialization import (
+    custom_object_scope,
+    deserialize as _deserialize,
+    lookup,
+    serialize,
+)
 from dataflow.ops.elementary import abs_, square
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.seeds import count_left_out
@@ -85,4 +90,7 @@ def get(identifier: Any) -> Any:
     raise ValueError(f"Could not interpret regularizer identifier: {identifier!r}")
 
 
-deserialize = get
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The regularizer of a config or a name; ``custom_objects`` has classes and functions of your own by name."""
+    with custom_object_scope(custom_objects or {}):
+        return get(config)

@@ -30,6 +30,11 @@ class Sequential(Model):
         for layer in layers or []:
             self.add(layer)
 
+    @property
+    def output_names(self) -> list[str]:
+        """As of `Model`; "output_1" where data in a dictionary said what the inputs are."""
+        return ["output_1"] if isinstance(self._inputs_structure, dict) else super().output_names
+
     def add(self, layer: Any) -> None:
         """Puts a layer (or a model) at the end.
 

@@ -21,6 +21,7 @@ from dataflow.ops import (
     depthwise_functions,
     dilated_convolutions,
 )
+from dataflow.ops.dilated_convolutions import atrous_conv2d_transpose
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.shapes import TensorShape
@@ -244,7 +245,8 @@ class _ConvTranspose(_Conv):
 
     def _size_after(self, size: Any, axis: int) -> Any:
         """The size of an axis after the layer, a number or (of a tensor) a tensor; None of None."""
-        kernel, stride = self.kernel_size[axis], self.strides[axis]
+        kernel = self.dilation_rate[axis] * (self.kernel_size[axis] - 1) + 1
+        stride = self.strides[axis]
         if self.output_padding is None or size is None:
             return transposed_size(size, kernel, stride, self.padding)
         cut = kernel // 2 if self.padding == "same" else 0
@@ -257,6 +259,10 @@ class _ConvTranspose(_Conv):
         )
         with counted_as(19 + self.rank * (4 if self.padding == "valid" else 2)):
             output_shape, strides, shape = self._shapes(inputs)
+        if max(self.dilation_rate) > 1:
+            outputs = self._dilated(inputs, output_shape)
+            outputs.set_shape(shape)
+            return self._finish(outputs)
         outputs = function(
             inputs,
             self.kernel,
@@ -267,6 +273,21 @@ class _ConvTranspose(_Conv):
         )
         outputs.set_shape(shape)
         return self._finish(outputs)
+
+    def _dilated(self, inputs: Any, output_shape: Any) -> Any:
+        """The transposed convolution of images with holes in the kernel; `ValueError` for uneven rates."""
+        if len({*self.dilation_rate}) > 1:
+            raise ValueError(
+                f"{type(self).__name__}: the dilation rates must be equal, got {self.dilation_rate}."
+            )
+        last = [0, 2, 3, 1]
+        first = self.data_format == "channels_first"
+        if first:
+            inputs, output_shape = array.transpose(inputs, last), array.gather(output_shape, last)
+        outputs = atrous_conv2d_transpose(
+            inputs, self.kernel, output_shape, self.dilation_rate[0], self.padding.upper()
+        )
+        return array.transpose(outputs, [0, 3, 1, 2]) if first else outputs
 
     def _shapes(self, inputs: Any) -> tuple[Any, list[int], list[Any]]:
         """The sizes of the outputs as a tensor, the strides of all axes, and the sizes that are known."""

@@ -33,15 +33,14 @@ class Penalty:
 
 
 def losses_here(losses: list[Any], penalties: list[Penalty]) -> list[Any]:
-    """Those of a layer that are of eager code or of the function being traced, or those of neither: as the default
-    graph is.
+    """Those of a layer that are of eager code or of the function being traced, where a call there made some; or those
+    of neither.
     """
-    if penalties or any(_is_of_call(loss) for loss in losses):
+    if any(_is_of_call(loss) for loss in losses):
         graph = default_graph()
-        if graph.is_of_calls:
-            losses = [loss for loss in losses if getattr(loss, "graph", None) is graph]
-        else:
-            losses = [loss for loss in losses if not _is_of_call(loss)]
+        made = [loss for loss in losses if getattr(loss, "graph", None) is graph]
+        is_made = graph.is_of_calls and made
+        losses = made if is_made else [loss for loss in losses if not _is_of_call(loss)]
     return [*losses, *(penalty.here() for penalty in penalties)]
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph import nest
-from dataflow.graph.conversion import is_tensor_like
+from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
+from dataflow.graph.eager import executing_eagerly
 from dataflow.ops.composites import parts_of
 from dataflow.ops.tensor_values import constant_value as static_value
 from dataflow.ops.variables import Variable
@@ -64,8 +65,18 @@ def is_tensor_or_tensor_list(v: Any) -> bool:
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Whether ``tensor`` stands for a value of the graph, or is of a class that was registered as such."""
-    return is_tensor_or_variable(tensor) or isinstance(tensor, tuple(_symbolic_types))
+    """Whether ``tensor`` stands for a value of a graph, or is of a class that was registered and becomes such a tensor.
+
+    In eager code a variable does not, unless a layer returned it.
+    """
+    if isinstance(tensor, Variable):
+        return hasattr(tensor, "_keras_history") or not executing_eagerly()
+    parts = parts_of(tensor)
+    if parts is not None:
+        return any(is_symbolic_tensor(part) for part in parts[0])
+    if isinstance(tensor, tuple(_symbolic_types)):
+        return is_symbolic_tensor(convert_to_tensor(tensor))
+    return is_tensor_like(tensor) and not tensor.graph.executes_eagerly
 
 
 def are_all_symbolic_tensors(tensors: Any) -> bool:
@@ -82,7 +93,7 @@ def register_symbolic_tensor_type(cls: type) -> None:
 def map_structure_with_atomic(
     is_atomic_fn: Callable[[Any], bool], map_fn: Callable[[Any], Any], nested: Any
 ) -> Any:
-    """``map_fn`` of each part for which ``is_atomic_fn`` holds, in lists, tuples and dictionaries.
+    """``map_fn`` of each part for which ``is_atomic_fn`` holds, in lists, tuples, dictionaries and classes of attrs.
 
     Raises `ValueError` for a part that is neither.
     """
@@ -91,6 +102,8 @@ def map_structure_with_atomic(
     walk = functools.partial(map_structure_with_atomic, is_atomic_fn, map_fn)
     if isinstance(nested, dict):
         return {key: walk(value) for key, value in nested.items()}
+    if (fields := getattr(type(nested), "__attrs_attrs__", None)) is not None:
+        return type(nested)(*(walk(getattr(nested, field.name)) for field in fields))
     if not isinstance(nested, (list, tuple)):
         raise ValueError(f"Received non-atomic and non-sequence element: {nested}")
     parts = [walk(value) for value in nested]

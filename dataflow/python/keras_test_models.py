@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import dataflow.keras
-from dataflow.python.keras_tests import get_model_type
+from dataflow.python.keras_modes import get_model_type
 
 __all__ = [
     "CustomCallModel",
@@ -18,7 +17,6 @@ __all__ = [
     "SimpleTestModel",
     "TrainingMaskingModel",
     "TrainingNoDefaultModel",
-    "experimental_run_tf_function_scope",
     "get_expected_metric_variable_names",
     "get_multi_io_model",
     "get_nested_model_3",
@@ -26,12 +24,6 @@ __all__ = [
 
 #: Its names are in stubs.
 keras: Any = dataflow.keras
-
-
-@contextlib.contextmanager
-def experimental_run_tf_function_scope(value: bool) -> Iterator[None]:
-    """A block; of TensorFlow's two training loops there is one here."""
-    yield
 
 
 def get_expected_metric_variable_names(var_names: list[str], name_suffix: str = "") -> list[str]:

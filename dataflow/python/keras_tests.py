@@ -1,172 +1,30 @@
-"""``tensorflow.python.keras.testing_utils`` and ``keras_parameterized``: how tests of layers and models are written."""
+"""``tensorflow.python.keras.testing_utils`` and its models: how tests of layers and models are written."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import inspect
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 import dataflow.keras
-from dataflow import test
-from dataflow.graph.default_stacks import default_graph, use_graph
-from dataflow.graph.eager import eager_graph, executing_eagerly
+from dataflow.python.keras_modes import get_model_type, model_type_scope, should_run_eagerly
 from dataflow.shapes import TensorShape
 
 __all__ = [
-    "TestCase",
     "get_model_from_layers",
-    "get_model_type",
     "get_small_functional_mlp",
     "get_small_mlp",
     "get_small_sequential_mlp",
     "get_small_subclass_mlp",
+    "get_small_subclass_mlp_with_custom_build",
     "get_test_data",
     "get_v2_optimizer",
     "layer_test",
-    "model_type_scope",
-    "run_all_keras_modes",
-    "run_eagerly_scope",
-    "run_with_all_model_types",
-    "should_run_eagerly",
-    "should_run_tf_function",
 ]
 
 #: Its names are in stubs.
 keras: Any = dataflow.keras
-_MODEL_TYPES = ("functional", "subclass", "sequential")
-_MODES = ("v1_session", "v2_function", "v2_eager")
-_model_type: str | None = None
-_eagerly = False
-
-
-def _test_bases() -> tuple[type, ...]:
-    try:
-        from absl.testing import parameterized
-    except ImportError:  # without it a test has no parameters
-        return (test.TestCase,)
-    return (test.TestCase, parameterized.TestCase)
-
-
-class TestCase(*_test_bases()):  # type: ignore[misc]
-    """A test of Keras: forgets the models that it made when it ends."""
-
-    def tearDown(self) -> None:
-        keras.backend.clear_session()
-        super().tearDown()
-
-
-def _each_test(decorated: Any, wrap: Callable[[Any], Any]) -> Any:
-    """``wrap`` for a test, for each one that absl made of a parameterized test, or for all of a class."""
-    if isinstance(decorated, type):
-        for name, value in list(vars(decorated).items()):
-            if name.startswith("test") and name != "test_session" and callable(value):
-                setattr(decorated, name, wrap(value))
-        return decorated
-    if hasattr(decorated, "__iter__"):
-        return [wrap(one) for one in decorated]
-    return wrap(decorated)
-
-
-def run_all_keras_modes(
-    test_or_class: Any = None,
-    config: Any = None,
-    always_skip_v1: bool = False,
-    always_skip_eager: bool = False,
-) -> Any:
-    """Runs each test in a session, and in eager code with models that run as graphs and line by line.
-
-    ``always_skip_v1`` leaves out the session, ``always_skip_eager`` models that run line by line.
-    """
-    left_out = {"v1_session": always_skip_v1, "v2_eager": always_skip_eager}
-    modes = [mode for mode in _MODES if not left_out.get(mode)]
-
-    def wrap(method: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(method)
-        def run(self: Any, *args: Any, **kwargs: Any) -> None:
-            for mode in modes:
-                with self.subTest(mode=mode), _mode(self, mode, config):
-                    method(self, *args, **kwargs)
-
-        return run
-
-    if test_or_class is None:
-        return lambda decorated: _each_test(decorated, wrap)
-    return _each_test(test_or_class, wrap)
-
-
-@contextlib.contextmanager
-def _mode(case: Any, mode: str, config: Any) -> Iterator[None]:
-    if mode == "v1_session":
-        with default_graph().as_default(), case.test_session(config=config):
-            yield
-        return
-    with use_graph(eager_graph()), run_eagerly_scope(mode == "v2_eager"):
-        keras.backend.clear_session()
-        yield
-        keras.backend.clear_session()
-
-
-@contextlib.contextmanager
-def run_eagerly_scope(value: bool) -> Iterator[None]:
-    """In the block `should_run_eagerly` is ``value``."""
-    global _eagerly
-    before, _eagerly = _eagerly, value
-    try:
-        yield
-    finally:
-        _eagerly = before
-
-
-def run_with_all_model_types(test_or_class: Any = None, exclude_models: Any = None) -> Any:
-    """Runs each test for functional, subclassed and sequential models, less ``exclude_models``."""
-    left_out = [exclude_models] if isinstance(exclude_models, str) else exclude_models or ()
-
-    def wrap(method: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(method)
-        def run(self: Any, *args: Any, **kwargs: Any) -> None:
-            for kind in (k for k in _MODEL_TYPES if k not in left_out):
-                with self.subTest(model_type=kind), model_type_scope(kind):
-                    method(self, *args, **kwargs)
-
-        return run
-
-    if test_or_class is None:
-        return lambda decorated: _each_test(decorated, wrap)
-    return _each_test(test_or_class, wrap)
-
-
-@contextlib.contextmanager
-def model_type_scope(value: str) -> Iterator[None]:
-    """In the block `get_model_from_layers` and `get_small_mlp` make models of this type."""
-    global _model_type
-    before, _model_type = _model_type, value
-    try:
-        yield
-    finally:
-        _model_type = before
-
-
-def get_model_type() -> str:
-    """The type of models of this test; raises `ValueError` outside `model_type_scope`."""
-    if _model_type is None:
-        raise ValueError(
-            "No model type: decorate the test with run_with_all_model_types, or use model_type_scope()."
-        )
-    return _model_type
-
-
-def should_run_eagerly() -> bool:
-    """Whether models of this test run line by line, in eager code."""
-    return _eagerly and executing_eagerly()
-
-
-def should_run_tf_function() -> bool:
-    """Whether TensorFlow's newer training loop runs the test: there is one loop here, so never."""
-    return False
 
 
 def get_test_data(
@@ -189,32 +47,79 @@ def get_test_data(
 
 
 class _Subclass(keras.Model):  # type: ignore[misc]
-    def __init__(self, layers: Any, name: str | None = None) -> None:
+    """One layer after the other, each an attribute, or made by a function when the model is built."""
+
+    def __init__(self, layers: Any, name: str | None = None, input_tensor: Any = None) -> None:
         super().__init__(name=name)
-        self.all_layers = list(layers)
+        self._make = layers if callable(layers) else None
+        self.num_layers = 0
+        if self._make is None:
+            self._have(layers)
+        if input_tensor is not None:
+            self._set_inputs(input_tensor)
+
+    def _have(self, layers: Any) -> None:
+        for layer in layers:
+            setattr(self, f"layer{self.num_layers}", layer)
+            self.num_layers += 1
+
+    def build(self, input_shape: Any) -> None:
+        if self._make is not None and not self.num_layers:
+            self._have(self._make())
+        super().build(input_shape)
 
     def call(self, inputs: Any, **_: Any) -> Any:
-        for layer in self.all_layers:
-            inputs = layer(inputs)
+        for i in range(self.num_layers):
+            inputs = getattr(self, f"layer{i}")(inputs)
         return inputs
 
 
+class _SmallSubclass(keras.Model):  # type: ignore[misc]
+    """Two dense layers."""
+
+    def __init__(self, num_hidden: int, num_classes: int, at_once: bool = True) -> None:
+        super().__init__()
+        self._sizes = num_hidden, num_classes
+        self.layer_a = self.layer_b = None
+        if at_once:
+            self.layer_a, self.layer_b = _mlp_layers(*self._sizes)
+
+    def build(self, input_shape: Any) -> None:
+        if self.layer_a is None:
+            self.layer_a, self.layer_b = _mlp_layers(*self._sizes)
+        super().build(input_shape)
+
+    def call(self, inputs: Any, **_: Any) -> Any:
+        assert self.layer_a is not None and self.layer_b is not None
+        return self.layer_b(self.layer_a(inputs))
+
+
 def get_model_from_layers(
-    layers: Any, input_shape: Any = None, input_dtype: Any = None, name: str | None = None
+    layers: Any,
+    input_shape: Any = None,
+    input_dtype: Any = None,
+    name: str | None = None,
+    input_ragged: bool = False,
+    input_sparse: bool = False,
 ) -> Any:
     """A model of one layer after the other, of the type of `get_model_type`.
 
     Raises `ValueError` where a functional model is to be made without ``input_shape``.
     """
     kind = get_model_type()
-    if kind.startswith("subclass"):
-        return _Subclass(layers, name=name)
+    how = {"ragged": input_ragged, "sparse": input_sparse}
+    how = {key: value for key, value in how.items() if value}
+    if kind == "subclass_custom_build":
+        return _Subclass(lambda: layers, name)
+    if kind == "subclass":
+        given = keras.Input(shape=input_shape, dtype=input_dtype, **how) if how else None
+        return _Subclass(layers, name, given)
     if kind == "sequential":
-        first = [keras.layers.InputLayer(input_shape=input_shape, dtype=input_dtype)]
+        first = [keras.layers.InputLayer(input_shape=input_shape, dtype=input_dtype, **how)]
         return keras.Sequential([*(first if input_shape else ()), *layers], name=name)
     if not input_shape:
         raise ValueError("A functional model needs input_shape.")
-    inputs = x = keras.Input(shape=input_shape, dtype=input_dtype)
+    inputs = x = keras.Input(shape=input_shape, dtype=input_dtype, **how)
     for layer in layers:
         x = layer(x)
     return keras.Model(inputs, x, name=name)
@@ -244,12 +149,23 @@ def get_small_functional_mlp(num_hidden: int, num_classes: int, input_dim: int) 
 
 def get_small_subclass_mlp(num_hidden: int, num_classes: int) -> Any:
     """A subclassed model of two dense layers."""
-    return _Subclass(_mlp_layers(num_hidden, num_classes))
+    return _SmallSubclass(num_hidden, num_classes)
 
 
-def get_small_mlp(num_hidden: int, num_classes: int, input_dim: int) -> Any:
+def get_small_subclass_mlp_with_custom_build(num_hidden: int, num_classes: int) -> Any:
+    """A subclassed model of two dense layers, which it makes when it is built."""
+    return _SmallSubclass(num_hidden, num_classes, at_once=False)
+
+
+def get_small_mlp(num_hidden: int, num_classes: int, input_dim: int | None) -> Any:
     """A model of two dense layers, of the type of `get_model_type`."""
-    return get_model_from_layers(_mlp_layers(num_hidden, num_classes), (input_dim,))
+    kind = get_model_type()
+    if kind == "sequential":
+        return get_small_sequential_mlp(num_hidden, num_classes, input_dim)
+    if kind.startswith("subclass"):
+        return _SmallSubclass(num_hidden, num_classes, at_once=kind == "subclass")
+    assert input_dim is not None
+    return get_small_functional_mlp(num_hidden, num_classes, input_dim)
 
 
 def get_v2_optimizer(name: str, **kwargs: Any) -> Any:

@@ -15,11 +15,13 @@ keras.layers.{dense_attention recurrent_v2 normalization_v2} : keras.layers kera
 keras.layers.rnn_cell_wrapper_v2 : rnn.cells nn
 keras.saving.{save model_config} : keras.models
 keras.saving.saved_model_experimental : keras.experimental
+keras.saving.saving_utils : python.keras_saving
+python.saved_model.{save load} : saved_model
 keras.utils.mode_keys : python.mode_keys
 keras.utils.metrics_utils : python.keras_names keras.confusion_metrics
 keras.utils.losses_utils : python.keras_names losses keras.losses
 keras.{model_subclassing_test_util} : python.keras_test_models
-keras.{testing_utils keras_parameterized} : python.keras_tests python.keras_test_models
+keras.{testing_utils keras_parameterized} : python.keras_modes python.keras_tests python.keras_test_models
 keras.backend_config : keras.backend
 keras.callbacks_v1 : keras.callbacks
 keras.datasets.cifar : keras.datasets.cifar10

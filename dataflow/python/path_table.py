@@ -232,7 +232,6 @@ python.kernel_tests.signal.test_util : python.random_number_tests
 python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
 keras.mixed_precision.experimental.loss_scale_optimizer : keras.loss_scale_optimizer
 keras.utils.data_utils : keras.utils keras.utils.data_files keras.utils.enqueuers
-keras.{testing_utils keras_parameterized} : python.keras_tests
 keras.utils.tf_utils : python.keras_tensors
 keras.utils.metrics_utils : keras.confusion_metrics
 keras.utils.losses_utils : losses keras.losses
@@ -408,7 +407,7 @@ KERAS = {
     "keras.legacy.layers": "python.keras_legacy_layers",
     "keras.utils.multi_gpu_utils": "keras.utils.multi_gpu",
     "keras.utils.test_utils": "python.keras_test_utils",
-    "keras.utils.conv_utils": "python.layer_sizes python.keras_package keras.utils.kernel_conversion",
+    "keras.utils.conv_utils": "python.layer_sizes python.convolution_masks python.keras_package keras.utils.kernel_conversion",
     "keras.backend.tensorflow_backend": "keras.backend python.keras_package",
     "keras.callbacks.callbacks": "keras.callbacks",
     "keras.engine.input_layer": "keras.layers",

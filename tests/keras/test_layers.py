@@ -165,8 +165,6 @@ def test_layer_normalization_and_states_by_hand():
     np.testing.assert_allclose(found.std((1, 2)), 1, rtol=1e-5)
     with pytest.raises(ValueError, match="fully defined"):
         layers.LocallyConnected1D(2, 3)(keras.Input((None, 3)))
-    with pytest.raises(NotImplementedError, match="dilation_rate"):
-        layers.Conv2DTranspose(2, 3, dilation_rate=2)
 
 
 def test_layers_say_what_shape_they_make() -> None:

@@ -37,7 +37,8 @@ def test_a_layer_that_lies_about_its_shape_fails() -> None:
             testing_utils.layer_test(tf.keras.layers.Dense, kwargs={"units": 3})
 
 
-def test_decorators_run_a_test_in_a_session_and_for_each_type_of_model() -> None:
+def test_decorators_make_a_test_of_each_mode_and_each_type_of_model() -> None:
+    pytest.importorskip("absl")
     ran: list[Any] = []
 
     class Case(keras_parameterized.TestCase):
@@ -55,18 +56,26 @@ def test_decorators_run_a_test_in_a_session_and_for_each_type_of_model() -> None
             model = testing_utils.get_model_from_layers([tf.keras.layers.Dense(2)], (3,))
             ran.append((testing_utils.get_model_type(), model.predict(np.ones((1, 3))).shape))
 
-    for name in ("test_session_is_there", "test_eager_code", "test_types"):
-        assert Case(name).run().wasSuccessful()
-    assert ran == [
-        *(
-            (True, False),
-            (False, False),
-            (False, True),
-        ),  # in a session, in eager code, line by line
-        (True, False),
-        *3 * [("functional", (1, 2))],
-        *3 * [("sequential", (1, 2))],
-    ]
+    found = {}
+    for name in sorted(dir(Case)):
+        if name.startswith("test_") and name != "test_session":
+            assert Case(name).run().wasSuccessful()
+            found[name] = ran.pop()
+    modes = {
+        "v1_session": (True, False),
+        "v2_eager": (False, True),
+        "v2_funcgraph": (False, False),
+        "v2_function": (False, False),
+    }
+    assert found == {
+        **{f"test_session_is_there_{mode}": expected for mode, expected in modes.items()},
+        **{f"test_eager_code_v2_{mode}": (True, False) for mode in ("funcgraph", "function")},
+        **{
+            f"test_types_{mode}_{kind}": (kind, (1, 2))
+            for mode in modes
+            for kind in ("functional", "sequential")
+        },
+    }
     with pytest.raises(ValueError, match="model type"):
         testing_utils.get_model_type()
 

@@ -18,7 +18,7 @@ from dataflow.ops.depthwise_functions import depthwise_conv2d
 from dataflow.shapes import TensorShape
 
 
-def _arguments(rank: int, dilates: bool = True) -> Any:
+def _arguments(rank: int, transposed: bool = False) -> Any:
     """The ``__init__`` of a convolution; strides and dilations default to one for each axis."""
     one: Any = 1 if rank == 1 else (1,) * rank
 
@@ -54,9 +54,10 @@ def _arguments(rank: int, dilates: bool = True) -> Any:
             }
         )
         causal = rank == 1 and padding == "causal"
-        if dilates:
+        dilation = pair(dilation_rate, rank, "dilation_rate")
+        if not transposed:
             settings["dilation_rate"] = dilation_rate
-        elif pair(dilation_rate, rank, "dilation_rate") != pair(1, rank, "dilation_rate"):
+        elif rank == 3 and max(dilation) > 1:
             raise NotImplementedError(
                 f"{type(self).__name__}(dilation_rate={dilation_rate}) is not supported; strides are."
             )
@@ -73,6 +74,7 @@ def _arguments(rank: int, dilates: bool = True) -> Any:
         )
         if causal:
             self._is_causal = True
+        self.dilation_rate = dilation
 
     return initialize
 
@@ -110,13 +112,13 @@ class Conv3D(Layer, convolutional.Conv3D):
 class Conv2DTranspose(Layer, convolutional.Conv2DTranspose):
     """Transposed convolution of images: strides enlarge."""
 
-    __init__ = _arguments(2, dilates=False)
+    __init__ = _arguments(2, transposed=True)
 
 
 class Conv3DTranspose(Layer, convolutional.Conv3DTranspose):
     """Transposed convolution of volumes: strides enlarge."""
 
-    __init__ = _arguments(3, dilates=False)
+    __init__ = _arguments(3, transposed=True)
 
 
 def _separable_arguments(rank: int) -> Any:

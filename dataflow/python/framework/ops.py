@@ -53,6 +53,15 @@ NoGradient = NotDifferentiable
 _gradient_registry = GradientRegistry()
 internal_convert_to_tensor = convert_to_tensor
 _TensorLike = Tensor
+
+
+def convert_to_tensor_v2(
+    value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
+) -> Any:
+    """`tf.convert_to_tensor` with the argument names of TensorFlow 2: ``dtype_hint`` where it fits."""
+    return convert_to_tensor(value, dtype=dtype, preferred_dtype=dtype_hint, name=name)
+
+
 _uids = itertools.count(1)
 
 
@@ -191,6 +200,7 @@ __all__ = [
     "convert_n_to_tensor",
     "convert_to_tensor",
     "convert_to_tensor_or_indexed_slices",
+    "convert_to_tensor_v2",
     "device",
     "enable_eager_execution",
     "executing_eagerly_outside_functions",
