@@ -45,10 +45,12 @@ contrib.checkpoint.python.containers : contrib.checkpoint
 contrib.quantize.python.quantize_graph : contrib.quantize
 contrib.learn.python.learn.{basic_session_run_hooks session_run_hook monitored_session} : train
 contrib.learn.python.learn.summary_writer_cache : summary
-contrib.learn.python.learn.learn_io : contrib.learn.io
+contrib.learn.python.learn.learn_io : contrib.learn.io python.learn_io_names
+contrib.learn.python.learn.learn_io.data_feeder : contrib.learn.data_feeder
 contrib.learn.python.learn.learn_io.{numpy_io pandas_io graph_io generator_io} : contrib.learn.io
-contrib.learn.python.learn.utils : contrib.learn.exports
-contrib.learn.python.learn.utils.{input_fn_utils saved_model_export_utils} : contrib.learn.exports
+contrib.learn.python.learn.utils : contrib.learn.exports contrib.learn.export_signatures
+contrib.learn.python.learn.utils.{input_fn_utils saved_model_export_utils} : contrib.learn.exports contrib.learn.export_signatures
+contrib.learn.python.learn.estimators.tensor_signature : contrib.learn.tensor_signature
 contrib.learn.python.learn.export_strategy : contrib.learn.exports
 contrib.opt.python.training.{reg_adagrad_optimizer shampoo multitask_optimizer_wrapper} : contrib.opt
 contrib.opt.python.training.{adam_gs_optimizer lazy_adam_gs_optimizer} : contrib.opt

@@ -15,16 +15,13 @@ from dataflow.estimator.export_outputs import (
     RegressionOutput,
 )
 from dataflow.estimator.model_fn import EstimatorSpec
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.reshape import reshape
 
 _DEFAULT = "serving_default"
 
 
-class ModelFnOps(NamedTuple):
-    """Predictions, loss, the training op, metrics by name.
-
-    ``output_alternatives``: name of a head -> (`ProblemType`, tensors by name), what is exported.
-    """
-
+class _ModelFnOps(NamedTuple):
     mode: str
     predictions: Any = None
     loss: Any = None
@@ -34,6 +31,29 @@ class ModelFnOps(NamedTuple):
     training_chief_hooks: Any = None
     training_hooks: Any = None
     scaffold: Any = None
+
+
+class ModelFnOps(_ModelFnOps):
+    """Predictions, loss, the training op, metrics by name.
+
+    ``output_alternatives``: name of a head -> (`ProblemType`, tensors by name), what is exported. A loss with
+    one element is a scalar. Raises `ValueError` where a mode's loss, training op or predictions are missing.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, mode: str, *args: Any, **kwargs: Any) -> ModelFnOps:
+        self = super().__new__(cls, mode, *args, **kwargs)
+        if self.train_op is None and mode == ModeKeys.TRAIN:
+            raise ValueError("Missing training_op: a model function returns one in TRAIN mode.")
+        if self.loss is None and mode in (ModeKeys.TRAIN, ModeKeys.EVAL):
+            raise ValueError(f"Missing loss: a model function returns one in mode {mode}.")
+        if self.predictions is None and mode == ModeKeys.INFER:
+            raise ValueError("Missing predictions: a model function returns them in INFER mode.")
+        loss = self.loss
+        if isinstance(loss, Tensor) and loss.shape.ndims and loss.shape.num_elements() == 1:
+            return self._replace(loss=reshape(loss, []))
+        return self
 
     def estimator_spec(self, default_serving_output_alternative_key: Any = None) -> EstimatorSpec:
         """The same for `tf.estimator`; the loss among the metrics is left to it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,9 @@ class CategoricalVocabulary:
             self._counts[category] = self._counts.get(category, 0) + count
 
     def trim(self, min_frequency: int, max_frequency: int = -1) -> None:
-        """Keeps words that occur more often than ``min_frequency``, by frequency, then by name."""
-        order = sorted(sorted(self._counts.items()), key=lambda item: item[1], reverse=True)
+        """Keeps words that occur more often than ``min_frequency``, by frequency, then by name, numbers first."""
+        by_name = sorted(self._counts.items(), key=lambda item: (isinstance(item[0], str), item[0]))
+        order = sorted(by_name, key=lambda item: item[1], reverse=True)
         self._mapping = {self._unknown_token: 0}
         self._reverse = [self._unknown_token]
         for word, count in order:
@@ -67,6 +68,73 @@ class CategoricalVocabulary:
     def reverse(self, class_id: int) -> str:
         """The word of a number."""
         return self._reverse[class_id]
+
+
+class CategoricalProcessor:
+    """Columns of categories, texts or numbers, as columns of their numbers; 0 is NaN and what is unknown.
+
+    ``share``: all columns have one vocabulary. Categories that occur ``min_frequency`` times or less are unknown.
+    """
+
+    def __init__(
+        self,
+        min_frequency: int = 0,
+        share: bool = False,
+        vocabularies: Sequence[CategoricalVocabulary] | None = None,
+    ) -> None:
+        self.min_frequency = min_frequency
+        self.share = share
+        self.vocabularies_ = vocabularies
+
+    def freeze(self, freeze: bool = True) -> None:
+        """From now on new categories are unknown, or are not."""
+        for vocabulary in self.vocabularies_ or ():
+            vocabulary.freeze(freeze)
+
+    def fit(self, x: Any, unused_y: Any = None) -> CategoricalProcessor:
+        """Learns the categories of the columns of ``x``: rows, or a frame."""
+        for row in _rows_of(x):
+            if self.vocabularies_ is None:
+                if self.share:
+                    self.vocabularies_ = [CategoricalVocabulary()] * len(row)
+                else:
+                    self.vocabularies_ = [CategoricalVocabulary() for _ in row]
+            for vocabulary, value in zip(self.vocabularies_, row, strict=False):
+                if not _is_nan(value):
+                    vocabulary.add(value)
+        if self.min_frequency > 0:
+            for vocabulary in {id(v): v for v in self.vocabularies_ or ()}.values():
+                vocabulary.trim(self.min_frequency)
+        self.freeze()
+        return self
+
+    def fit_transform(self, x: Any, unused_y: Any = None) -> Iterator[Any]:
+        """`fit`, then `transform`."""
+        rows = list(_rows_of(x))
+        self.fit(rows)
+        return self.transform(rows)
+
+    def transform(self, x: Any) -> Iterator[Any]:
+        """Each row as a row of int64; raises `ValueError` before `fit`."""
+        if self.vocabularies_ is None:
+            raise ValueError("CategoricalProcessor has no vocabularies: call fit first.")
+        self.freeze()
+        for row in _rows_of(x):
+            yield np.array(
+                [
+                    0 if _is_nan(value) else vocabulary.get(value)
+                    for vocabulary, value in zip(self.vocabularies_, row, strict=False)
+                ],
+                np.int64,
+            )
+
+
+def _rows_of(x: Any) -> Iterable[Any]:
+    return x.to_numpy() if hasattr(x, "to_numpy") else x  # type: ignore[no-any-return]
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
 class ByteProcessor:
