@@ -14,6 +14,8 @@ from dataflow.keras.backend_settings import backend_seed, floatx
 from dataflow.ops import activation, array, elementary, math, random, reduce, tensor_products
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.comparison import greater
+from dataflow.ops.sparse_dense import sparse_tensor_dense_matmul
+from dataflow.ops.sparse_tensor import is_sparse
 
 __all__ = [
     "abs",
@@ -141,7 +143,7 @@ def dot(x: Any, y: Any) -> Any:
         return tensor_products.tensordot(
             x, y, [[(ndim(x) or 2) - 1], [rank - 2 if rank > 1 else 0]]
         )
-    return math.matmul(x, y)
+    return sparse_tensor_dense_matmul(x, y) if is_sparse(x) else math.matmul(x, y)
 
 
 def concatenate(tensors: Any, axis: int = -1) -> Any:

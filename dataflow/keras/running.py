@@ -7,6 +7,8 @@ from typing import Any
 
 from dataflow.graph import nest
 from dataflow.graph.tensor import Tensor
+from dataflow.keras.sparse_rows import sparse_rows
+from dataflow.ops.sparse_tensor import is_sparse
 
 _OF_RUN = ("options", "run_metadata")
 
@@ -59,7 +61,9 @@ class Function:
             )
         feed = dict(self.feed_dict)
         for tensor, value in zip(self._inputs, inputs, strict=True):
-            if isinstance(tensor, Tensor):
+            if is_sparse(tensor):
+                feed[tensor] = sparse_rows(value, tensor.name).fed(tensor.dtype.as_numpy_dtype)
+            elif isinstance(tensor, Tensor):
                 feed[tensor] = value
         graph = (self._outputs or self._inputs)[0].graph
         with graph.as_default():

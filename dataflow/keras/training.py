@@ -20,6 +20,7 @@ from dataflow.keras.callback_list import CallbackList, StageCallbacks, print_eva
 from dataflow.keras.compiling import Compiling, loss_of, reached_from
 from dataflow.keras.eager_steps import EagerStep
 from dataflow.keras.logs import Logs, LogValue
+from dataflow.keras.sparse_rows import fed_tensors, fed_values
 from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 _FED = ("Placeholder", "PlaceholderWithDefault")
@@ -54,7 +55,7 @@ class Training(Compiling):
         counting = [op for m in counters for op in getattr(m, "counting_updates", ())]
         fetched = [fetches, [*train_ops, *self._state_operations(), *counting]]
         fed_last = [phase] if fed_phase else []
-        calls = {len(feeds): session.make_callable(fetched, [*feeds, *fed_last])}
+        calls = {len(feeds): session.make_callable(fetched, [*fed_tensors(feeds), *fed_last])}
         extra = [np.asarray(kind == "train")] if fed_phase else []
         types = [t.dtype.base_dtype.as_numpy_dtype for t in feeds]
 
@@ -62,10 +63,9 @@ class Training(Compiling):
             count = len(arrays)
             if count not in calls:  # of inputs that are tensors there are none
                 given = feeds[len(feeds) - count :]
-                calls[count] = session.make_callable(fetched, [*given, *fed_last])
+                calls[count] = session.make_callable(fetched, [*fed_tensors(given), *fed_last])
             own = types[len(types) - count :]
-            values = [np.asarray(a, t) for a, t in zip(arrays, own, strict=True)]
-            return calls[count](*values, *extra)[0]  # type: ignore[no-any-return]
+            return calls[count](*fed_values(arrays, own), *extra)[0]  # type: ignore[no-any-return]
 
         self._functions[(kind, id(session), is_fed)] = run
         return run
@@ -99,8 +99,9 @@ class Training(Compiling):
         if x is None and self.inputs and not any(t.op.type in _FED for t, _ in pairs):
             return []
         names = [name for _, name in pairs]
-        arrays = data.as_arrays(x, names, "input")
-        return data.check_shapes(arrays, [t for t, _ in pairs], names, "input")
+        tensors = [tensor for tensor, _ in pairs]
+        arrays = data.as_arrays(x, names, "input", tensors)
+        return data.check_shapes(arrays, tensors, names, "input")
 
     def _state_operations(self) -> list[Any]:
         """What keeps the states of stateful layers, of the calls on this model's own inputs."""

@@ -12,6 +12,8 @@ import numpy as np
 from dataflow.graph.type_aliases import ShapeLike
 from dataflow.keras import backend as K
 from dataflow.keras.backend_settings import settings
+from dataflow.keras.sparse_rows import sparse_rows
+from dataflow.ops.sparse_tensor import is_sparse
 from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 if TYPE_CHECKING:
@@ -20,8 +22,11 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def as_arrays(value: Any, names: list[str], what: str) -> list[Array]:
-    """Arrays in the order of ``names`` from an array, a list or a dict; raises `ValueError`."""
+def as_arrays(value: Any, names: list[str], what: str, tensors: Sequence[Any] = ()) -> list[Any]:
+    """Arrays in the order of ``names`` from an array, a list or a dict; raises `ValueError`.
+
+    For those of ``tensors`` that are sparse, `SparseRows`.
+    """
     if value is None:
         return []
     if isinstance(value, dict):
@@ -29,13 +34,20 @@ def as_arrays(value: Any, names: list[str], what: str) -> list[Array]:
         if missing:
             raise ValueError(f"No data provided for {missing} in {what}. Given: {sorted(value)}")
         items = [value[n] for n in names]
-    elif (isinstance(value, (list, tuple)) and len(names) > 1) or (
-        isinstance(value, (list, tuple)) and len(value) == 1 and np.ndim(value[0]) > 1
+    elif not is_sparse(value) and (
+        (isinstance(value, (list, tuple)) and len(names) > 1)
+        or (isinstance(value, (list, tuple)) and len(value) == 1 and _rank(value[0]) > 1)
     ):
         items = list(value)
     else:
         items = [value]
-    arrays = [np.asarray(v.toarray() if hasattr(v, "toarray") else v) for v in items]
+    sparse = {i for i, tensor in enumerate(tensors) if is_sparse(tensor)}
+    arrays: list[Any] = [
+        sparse_rows(v, names[i])
+        if i in sparse
+        else np.asarray(v.toarray() if hasattr(v, "toarray") else v)
+        for i, v in enumerate(items)
+    ]
     for array in arrays:
         if array.dtype == object and not all(isinstance(v, (bytes, str)) for v in array.flat):
             raise ValueError(
@@ -50,6 +62,10 @@ def as_arrays(value: Any, names: list[str], what: str) -> list[Array]:
     return arrays
 
 
+def _rank(value: Any) -> int:
+    return int(value.ndim) if hasattr(value, "tocoo") else np.ndim(value)
+
+
 def check_shapes(
     arrays: list[Array], tensors: list[Any], names: list[str], what: str
 ) -> list[Array]:
@@ -58,7 +74,7 @@ def check_shapes(
     for array, tensor, name in zip(arrays, tensors, names, strict=True):
         dims = tensor.dims
         if dims is not None:
-            if array.ndim == 1 and len(dims) == 2:
+            if array.ndim == 1 and len(dims) == 2 and isinstance(array, np.ndarray):
                 array = array[:, None]
             fits = array.ndim == len(dims) and all(
                 d is None or d == n for d, n in zip(dims[1:], array.shape[1:], strict=True)

@@ -15,6 +15,8 @@ from dataflow.ops import array, bias as bias_ops, dropout as dropout_ops
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import cast, matmul
 from dataflow.ops.seeds import count_left_out
+from dataflow.ops.sparse_dense import sparse_tensor_dense_matmul
+from dataflow.ops.sparse_tensor import is_sparse
 from dataflow.ops.tensor_products import tensordot
 from dataflow.shapes import TensorShape
 
@@ -87,7 +89,9 @@ class Dense(Layer):
             outputs = tensordot(inputs, self.kernel, [[rank - 1], [0]])
             outputs.set_shape(inputs.shape[:-1].concatenate([self.units]))
         else:
-            outputs = matmul(cast(inputs, self.kernel.dtype.base_dtype), self.kernel)
+            inputs = cast(inputs, self.kernel.dtype.base_dtype)
+            product = sparse_tensor_dense_matmul if is_sparse(inputs) else matmul
+            outputs = product(inputs, self.kernel)
         if self.use_bias:
             outputs = bias_ops.bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)

@@ -21,7 +21,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
 from dataflow.ops.static_value import static_dims
-from dataflow.shapes import TensorShape
+from dataflow.shapes import Dims, TensorShape, as_dims
 
 SparseTensorValue = namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 SparseTensorValue.__doc__ = """The value of a `SparseTensor`: arrays in place of tensors."""
@@ -35,6 +35,9 @@ class SparseTensor:
 
     Raises `ValueError` when the three shapes do not fit together.
     """
+
+    #: What Keras attaches, as to a `Tensor`.
+    extras: dict[str, Any] | None = None
 
     def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: Any) -> None:
         with op_scope(None, "SparseTensor", [indices, values, dense_shape]):
@@ -113,6 +116,11 @@ class SparseTensor:
         return TensorShape(
             static_dims(self._dense_shape) if self.static_dims is None else self.static_dims
         )
+
+    @property
+    def dims(self) -> Dims:
+        """The static sizes of the whole, None each where not known; None without a known rank."""
+        return as_dims(self.shape)
 
     def get_shape(self) -> TensorShape:
         """The same as ``shape``."""

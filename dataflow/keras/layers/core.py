@@ -22,7 +22,7 @@ from dataflow.ops.comparison import greater, not_equal
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_any
 from dataflow.ops.seeds import counted_as
-from dataflow.ops.sources import placeholder
+from dataflow.ops.sparse_tensor import is_sparse
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape, as_dimension
 
@@ -42,7 +42,10 @@ def weight_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 class InputLayer(Layer):
-    """The entry of a model: a placeholder, or the tensor given as ``input_tensor``."""
+    """The entry of a model: a placeholder, or the tensor given as ``input_tensor``.
+
+    With ``sparse`` a sparse placeholder, whose examples are SciPy matrices or SparseTensorValues.
+    """
 
     def __init__(
         self,
@@ -54,8 +57,6 @@ class InputLayer(Layer):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        if sparse:
-            raise NotImplementedError("Input(sparse=True) is not supported; feed a dense array.")
         shape = kwargs.pop("batch_input_shape", None)
         if shape is None and input_shape is not None:
             inner = (input_shape,) if isinstance(input_shape, int) else tuple(input_shape)
@@ -69,10 +70,10 @@ class InputLayer(Layer):
         self.is_placeholder = input_tensor is None
         if input_tensor is None:
             sizes = [as_dimension(s).value for s in shape]
-            with K.building_graph().as_default():
-                input_tensor = placeholder(self._dtype, sizes, name=name)
+            input_tensor = K.placeholder(sizes, dtype=self._dtype, sparse=sparse, name=name)
         elif isinstance(input_tensor, Variable):
             input_tensor = convert_to_tensor(input_tensor)
+        self.sparse = is_sparse(input_tensor)
         self._batch_input_shape = tuple(input_tensor.shape.as_list())
         self._dtype = input_tensor.dtype.base_dtype
         Node(self, [], input_tensor, {})
@@ -86,6 +87,7 @@ class InputLayer(Layer):
         return {
             "batch_input_shape": list(self._batch_input_shape or ()),
             "dtype": None if self._dtype is None else self._dtype.name,
+            "sparse": self.sparse,
             "name": self.name,
         }
 
