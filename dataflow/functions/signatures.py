@@ -18,7 +18,9 @@ from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.nest import flatten, ordered_keys
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.composites import parts_of
-from dataflow.ops.type_specs import TensorSpec
+from dataflow.ops.ragged_tensor import RaggedTensor
+from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
 from dataflow.ops.variables import Variable
 from dataflow.shapes import Dims, as_dims
 
@@ -142,7 +144,21 @@ def replaced(value: Any, stand_in: Callable[[Any], Any]) -> Any:
     if found is None:
         return value
     parts, rebuild = found
-    return rebuild([replaced(part, stand_in) for part in parts])
+    replacements = [replaced(part, stand_in) for part in parts]
+    spec = _spec_of(value) if isinstance(replacements[0], TensorSpec) else None
+    return rebuild(replacements) if spec is None else spec
+
+
+def _spec_of(value: Any) -> Any:
+    """The spec of a sparse or ragged tensor, which are not made of specs; else None."""
+    if isinstance(value, (SparseTensor, SparseTensorSpec)):
+        return SparseTensorSpec([None] * (value.shape.ndims or 0), value.dtype)
+    if isinstance(value, RaggedTensor):
+        from dataflow.data.ragged_elements import RaggedTensorSpec
+
+        shape = [None] * (value.shape.ndims or 0)
+        return RaggedTensorSpec(shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
+    return None
 
 
 def described(

@@ -33,10 +33,12 @@ from dataflow.graph.nest import flatten, flatten_up_to, is_nested, map_structure
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.traced_graph import TracedGraph
+from dataflow.ops.composites import parts_of
 from dataflow.ops.control_flow import group, with_dependencies
 from dataflow.ops.effects import in_order
 from dataflow.ops.graph_functions import control_dependencies
-from dataflow.ops.type_specs import TensorSpec
+from dataflow.ops.sparse_tensor import to_sparse
+from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
 from dataflow.ops.variables import Variable, variable_creator_scope
 from dataflow.shapes import Dims, as_dims, common
 
@@ -187,7 +189,7 @@ class Function:
         self, args: Any, kwargs: dict[str, Any], dims: list[Dims] | None = None
     ) -> ConcreteFunction:
         if dims is None and self.input_signature is not None:
-            dims = [as_dims(spec.shape) for spec in flatten(self.input_signature)]
+            dims = [as_dims(spec.shape) for spec in _tensor_specs(self.input_signature)]
         names = self._parameters.names(len(args))
         call = self._name(), args, kwargs, names, self.autograph, dims
         with variable_creator_scope(self._make_variable):
@@ -297,13 +299,19 @@ def _checked_signature(signature: Any) -> Any:
     if signature is None:
         return None
     if not isinstance(signature, (list, tuple)) or not all(
-        isinstance(spec, TensorSpec) for spec in flatten(signature)
+        isinstance(spec, (TensorSpec, SparseTensorSpec)) for spec in flatten(signature)
     ):
         raise TypeError(
             f"Invalid input_signature {signature!r}; input_signature must be a possibly nested "
             "sequence of TensorSpec objects."
         )
     return tuple(signature)
+
+
+def _tensor_specs(signature: Any) -> list[TensorSpec]:
+    """The specs of all tensors, of a sparse one those of its three."""
+    found = [(spec, parts_of(spec)) for spec in flatten(signature)]
+    return [part for spec, parts in found for part in (parts[0] if parts else [spec])]
 
 
 def _covers(general: Dims, special: Dims) -> bool:
@@ -319,8 +327,10 @@ def _fitted(spec: Any, argument: Any) -> Any:
     if is_nested(spec):  # below the leaves of the spec an argument may be lists of numbers
         parts = flatten_up_to(spec, argument)
         return pack_like(spec, list(map(_fitted, flatten(spec), parts)))
-    if isinstance(argument, TensorSpec):
+    if isinstance(argument, (TensorSpec, SparseTensorSpec)):
         return argument
+    if isinstance(spec, SparseTensorSpec):
+        return _fitted_sparse(spec, argument)
     tensor = convert_to_tensor(argument, None if isinstance(argument, Tensor) else spec.dtype)
     fits = tensor.dtype.base_dtype is spec.dtype
     if not fits or not spec.shape.is_compatible_with(tensor.shape):
@@ -329,6 +339,16 @@ def _fitted(spec: Any, argument: Any) -> Any:
             f"{tensor.shape} and dtype {tensor.dtype.name}, and {spec} was given."
         )
     return tensor
+
+
+def _fitted_sparse(spec: SparseTensorSpec, argument: Any) -> Any:
+    value = to_sparse(argument)
+    if not spec.is_compatible_with(value):
+        raise ValueError(
+            f"Python inputs incompatible with input_signature: a sparse tensor has shape {value.shape} "
+            f"and dtype {value.dtype.name}, and {spec!r} was given."
+        )
+    return value
 
 
 def _as_argument(value: Any) -> Any:

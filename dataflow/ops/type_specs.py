@@ -196,6 +196,20 @@ class SparseTensorSpec(_OfShape):
         shape = other.shape if isinstance(other, SparseTensorSpec) else other.get_shape()
         return other.dtype is self._dtype and self._shape.is_compatible_with(shape)
 
+    def _composite_parts(self) -> Any:
+        """The specs of its three tensors; tensors in their place make a `SparseTensor`."""
+        rank = self._shape.ndims
+        specs = [
+            TensorSpec([None, rank], dtypes.int64),
+            TensorSpec([None], self._dtype),
+            TensorSpec([rank], dtypes.int64),
+        ]
+
+        def rebuild(parts: list[Any]) -> Any:
+            return self if isinstance(parts[0], TensorSpec) else SparseTensor(*parts)
+
+        return specs, rebuild
+
 
 class IndexedSlicesSpec(TypeSpec):
     """The shapes and dtypes of `IndexedSlices`."""

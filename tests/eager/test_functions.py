@@ -619,3 +619,49 @@ def test_a_function_of_the_private_module_makes_variables_once() -> None:
     with pytest.raises(ValueError, match="non-first call"):
         def_function.function(fresh)(1.0)
     assert function.defun(fresh)(1.0).numpy() == 2.0
+
+
+def test_a_signature_with_sparse_tensors() -> None:
+    num_traced = []
+
+    @tf.function(input_signature=[tf.SparseTensorSpec([None, 3]), tf.TensorSpec([3])])
+    def product(matrix: Any, vector: Any) -> Any:
+        num_traced.append(1)
+        return tf.squeeze(tf.sparse.sparse_dense_matmul(matrix, vector[:, None]), 1)
+
+    for rows in (2, 4):
+        dense = np.arange(rows * 3, dtype="float32").reshape(rows, 3)
+        result = product(tf.sparse.from_dense(dense), [1.0, 2.0, 3.0])
+        assert result.numpy().tolist() == (dense @ [1, 2, 3]).tolist()
+    assert len(num_traced) == 1
+    assert len(product.get_concrete_function().inputs) >= 4
+    with pytest.raises(ValueError, match="a sparse tensor has shape .*and SparseTensorSpec"):
+        product(tf.sparse.from_dense(np.ones((2, 4), "float32")), [1.0, 2.0, 3.0])
+    with pytest.raises(TypeError, match="Input must be a SparseTensor"):
+        product(np.ones((2, 3), "float32"), [1.0, 2.0, 3.0])
+
+
+def test_a_loop_over_a_sparse_tensor() -> None:
+    (found,) = tf.while_loop(
+        lambda s: tf.reduce_sum(s.values) < 3,
+        lambda s: [tf.SparseTensor(s.indices, s.values + 1, s.dense_shape)],
+        [tf.SparseTensor([[0]], [1], [3])],
+    )
+    assert found.values.numpy().tolist() == [3]
+
+
+def test_sparse_and_ragged_tensors_as_arguments() -> None:
+    sparse = tf.sparse.from_dense([[1.0, 2.0]])
+    total = tf.function(lambda s: tf.reduce_sum(s.values))
+    assert float(total(sparse)) == 3
+    traced = total.get_concrete_function(tf.SparseTensorSpec([None, 2]))
+    ((spec,), _) = traced.structured_input_signature
+    assert spec == tf.SparseTensorSpec([None, None])
+    assert len(traced.inputs) == 3
+    ragged = tf.ragged.constant([[1.0, 2.0], [3.0]])
+    lengths = tf.function(lambda r: r.row_lengths())
+    assert lengths(ragged).numpy().tolist() == [2, 1]
+    ((spec,), _) = lengths.get_concrete_function(ragged).structured_input_signature
+    assert spec == tf.RaggedTensorSpec([None, None], row_splits_dtype=ragged.row_splits.dtype)
+    slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
+    assert tf.function(lambda s: s.values * 2)(slices).numpy().tolist() == [2]
