@@ -14,7 +14,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import assert_same_structure, flatten, is_nested, map_structure
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import control_flow
-from dataflow.ops.composites import Leaves
+from dataflow.ops.composites import Leaves, expand, parts_of
 from dataflow.ops.control_flow_context import WhileContext, entered
 from dataflow.ops.effects import acting
 from dataflow.ops.identity import identity
@@ -45,7 +45,7 @@ def while_loop(
     The static shape of each variable must hold in every round; ``shape_invariants`` (alike in
     structure) says looser ones. ``maximum_iterations`` bounds the number of rounds.
     ``back_prop=False`` cuts the gradient. ``parallel_iterations`` and ``swap_memory`` are accepted
-    and change nothing here. A single variable is returned alone unless ``return_same_structure``.
+    and change nothing here. A single tensor is returned alone unless ``return_same_structure``.
 
     Raises `TypeError` for what cannot be called, `ValueError` for empty loop variables, a structure
     that changes, or a shape that changes from round to round.
@@ -84,7 +84,13 @@ def while_loop(
         result = _build(graph, context, cond, body, loop_vars, shape_invariants)
         if maximum is not None:
             return result[1]
+        if try_to_pack and isinstance(loop_vars, (list, tuple)) and _num_tensors(result) > 1:
+            return result  # a list of one structure stays one
         return result[0] if try_to_pack else result
+
+
+def _num_tensors(loop_vars: Any) -> int:
+    return sum(len(expand(leaf)[0]) for leaf in flatten(loop_vars))
 
 
 def _run_eagerly(
@@ -104,10 +110,13 @@ def _run_eagerly(
             packed, result = True, (result,)
         assert_same_structure(list(loop_vars), list(result))
         loop_vars = result
-    loop_vars = map_structure(
-        lambda leaf: leaf if isinstance(leaf, TensorArray) else convert_to_tensor(leaf), loop_vars
-    )
+    loop_vars = map_structure(_as_value, loop_vars)
     return loop_vars[0] if packed else loop_vars
+
+
+def _as_value(leaf: Any) -> Any:
+    is_composite = isinstance(leaf, TensorArray) or parts_of(leaf) is not None
+    return leaf if is_composite else convert_to_tensor(leaf)
 
 
 def _graph_of(loop_vars: Any) -> Any:

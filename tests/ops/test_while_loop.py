@@ -253,3 +253,32 @@ def test_a_sparse_tensor_grows_without_invariants():
         value = sess.run(grown)
     assert value.indices.tolist() == [[0, 0], [1, 0], [2, 0], [3, 0]]
     assert value.dense_shape.tolist() == [4, 2]
+
+
+class _Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+def test_a_single_tensor_comes_alone_and_a_single_structure_in_its_list() -> None:
+    """As TensorFlow 1.15, which counts tensors (TensorFlow Transform unpacks such a list)."""
+    zero = tf.constant(0)
+    (pair,) = tf.while_loop(lambda p: p.a < 3, lambda p: [_Pair(p.a + 1, p.b)], [_Pair(zero, zero)])
+    assert isinstance(pair, _Pair)
+    found = tf.while_loop(
+        lambda d: d["a"] < 3, lambda d: [{"a": d["a"] + 1, "b": d["b"]}], [{"a": zero, "b": zero}]
+    )
+    assert list(found[0]) == ["a", "b"]
+    sparse = tf.SparseTensor([[0]], [1], [3])
+    (found,) = tf.while_loop(
+        lambda s: tf.reduce_sum(s.values) < 3,
+        lambda s: [tf.SparseTensor(s.indices, s.values + 1, s.dense_shape)],
+        [sparse],
+    )
+    assert isinstance(found, tf.SparseTensor)
+    assert isinstance(tf.while_loop(lambda i: i < 3, lambda i: [i + 1], [zero]), tf.Tensor)
+    assert isinstance(
+        tf.while_loop(lambda p: p[0] < 3, lambda p: ((p[0] + 1,),), ((zero,),)), tuple
+    )
+    with tf.Session() as sess:
+        assert sess.run(pair) == _Pair(3, 0)
