@@ -228,7 +228,7 @@ class LibraryFunction:
     def graph(self) -> Any:
         """The function's graph."""
         if self._graph is None:
-            self._graph = self._import()
+            self._graph = self.traced()
         return self._graph
 
     def bind(self, context: Any, captured_values: list[Any]) -> Callable[..., Any]:
@@ -248,15 +248,35 @@ class LibraryFunction:
             copy.input.extend(self._flat(reference) for reference in node.input)
         return graph_def
 
-    def _import(self) -> Any:
+    def graph_def(self, shapes: Sequence[Any] = ()) -> Any:
+        """The function's nodes as a ``GraphDef``, with placeholders for its inputs.
+
+        ``shapes``: a ``TensorShapeProto`` for each, None where nothing is known of it.
+        """
+        result = self._nodes()
+        arguments = self.definition.signature.input_arg
+        for arg, shape in zip(arguments, shapes or [None] * len(arguments), strict=True):
+            node = result.node.add(name=arg.name, op="Placeholder")
+            node.attr["dtype"].type = arg.type
+            if shape is None:
+                node.attr["shape"].shape.unknown_rank = True
+            else:
+                node.attr["shape"].shape.CopyFrom(shape)
+        return result
+
+    def flat_names(self) -> dict[str, str]:
+        """``node:index`` of each tensor that the function names as ``node:output:index``, and of its inputs."""
+        definition = self.definition
+        read = [r for node in definition.node_def for r in node.input if not r.startswith("^")]
+        inputs = [arg.name for arg in definition.signature.input_arg]
+        return {r: self._tensor_name(r) for r in [*inputs, *read, *definition.ret.values()]}
+
+    def traced(self, shapes: Sequence[Any] = ()) -> Any:
+        """A new graph of the function; ``shapes`` as in `graph_def`."""
         from dataflow.graph.import_graph import import_graph_def
 
         definition = self.definition
-        graph_def = self._nodes()
-        for arg in definition.signature.input_arg:
-            node = graph_def.node.add(name=arg.name, op="Placeholder")
-            node.attr["dtype"].type = arg.type
-            node.attr["shape"].shape.unknown_rank = True
+        graph_def = self.graph_def(shapes)
         graph = provided("function_graph")(self.name)
         with graph.as_default():
             import_graph_def(graph_def, name="")

@@ -45,6 +45,7 @@ python.ops.{data_flow_grad image_grad manip_grad random_grad state_grad rnn_grad
 python.ops.{cudnn_rnn_grad optional_grad} : tf
 python.ops.{batch_ops session_ops unconnected_gradients quantized_ops} : tf quantization
 python.framework.convert_to_constants : python.frozen_functions
+python.framework.function_def_to_graph : python.function_graphs
 python.ops.list_ops : python.list_parts python.op_functions
 python.ops.parallel_for.{control_flow_ops gradients pfor} : python.parallel_for
 python.ops.parallel_for.test_util : python.parallel_for_tests

@@ -71,7 +71,7 @@ def loader_of(loader: Any, fullname: str) -> Any:
         source = loader.get_source(fullname)
     except (AttributeError, ImportError, SyntaxError):
         return loader
-    if not source or "serialized_pb" not in source or "FieldDescriptor(" not in source:
+    if not source or "serialized_pb" not in source or "FileDescriptor(" not in source:
         return loader
     tree = ast.parse(source)
     data = _serialized(tree)

@@ -46,6 +46,18 @@ def maybe_saved_model_directory(export_dir: Any) -> bool:
     return any(os.path.isfile(os.path.join(folder, name)) for name in names)
 
 
+def parse_saved_model(export_dir: Any) -> Any:
+    """The ``SavedModel`` in a folder, with its ``meta_graphs``; raises `OSError` as `read_saved_model`."""
+    result = saved_model_class()()
+    for graph in read_saved_model(export_dir):
+        result.meta_graphs.append(graph)
+    return result
+
+
+#: The name that libraries of TensorFlow 1.14's time import.
+_parse_saved_model = parse_saved_model
+
+
 def read_saved_model(export_dir: Any) -> list[Any]:
     """The ``MetaGraphDef``s of a SavedModel.
 

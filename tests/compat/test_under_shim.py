@@ -68,6 +68,13 @@ def test_modules_of_an_old_protoc(tmp_path: Path) -> None:
             name=proto.name, data=proto.SerializeToString().decode("latin-1"), imports=imports
         )
         (tmp_path / proto.name.replace(".proto", "_pb2.py")).write_text(text)
+    third = descriptor_pb2.FileDescriptorProto(name="dataflow_old_third.proto", syntax="proto3")
+    third.enum_type.add(name="Kind").value.add(name="NONE", number=0)
+    text = OLD.format(name=third.name, data=third.SerializeToString().decode("latin-1"), imports="")
+    calls = (
+        "_ONE = _descriptor.EnumDescriptor(name='Kind', values=[])"  # a file of enumerations alone
+    )
+    (tmp_path / "dataflow_old_third_pb2.py").write_text(text.rpartition("_ONE")[0] + calls)
     (tmp_path / "plain_pb2.py").write_text("DESCRIPTOR = 3")
     found = result_of(
         f"""
@@ -75,12 +82,12 @@ import sys
 sys.path.insert(0, {str(tmp_path)!r})
 import dataflow
 dataflow.as_tensorflow()
-import dataflow_old_second_pb2 as second, plain_pb2
+import dataflow_old_second_pb2 as second, dataflow_old_third_pb2 as third, plain_pb2
 two = second.Two(one=second.first.One(n=7))
-result = [second.Two.FromString(two.SerializeToString()).one.n, second.DESCRIPTOR.name, plain_pb2.DESCRIPTOR]
+result = [second.Two.FromString(two.SerializeToString()).one.n, second.DESCRIPTOR.name, plain_pb2.DESCRIPTOR, third.Kind.Name(0)]
 """
     )
-    assert found == [7, "dataflow_old_second.proto", 3]
+    assert found == [7, "dataflow_old_second.proto", 3, "NONE"]
 
 
 def test_protocol_buffers_without_machine_code() -> None:

@@ -66,3 +66,17 @@ def test_every_dtype_has_its_reference() -> None:
     for name in ("no_such_ref", "as_dtype_ref"):
         with pytest.raises(AttributeError, match=name):
             getattr(dtypes, name)
+
+
+def test_references_give_their_object() -> None:
+    one, other = _Same(), _Same()
+    keys = {object_identity.Reference(one): 1, object_identity.Reference(other): 2}
+    assert keys[object_identity.Reference(one)] == 1
+    assert [key.deref() for key in keys] == [one, other]
+    with pytest.raises(TypeError, match="wrapped object with unwrapped"):
+        object_identity.Reference(one) == one  # noqa: B015
+    x, v = tf.constant(1.0), tf.Variable(1.0)
+    for value in (x, v):
+        assert isinstance(value.experimental_ref(), object_identity.Reference)
+        assert value.experimental_ref().deref() is value
+    assert not isinstance(one, object_identity.Reference)
