@@ -81,6 +81,20 @@ def test_the_kept_picture_shows_the_marks(bare: BarePage) -> None:
     assert root.tag.endswith("svg")
 
 
+def test_no_picture_is_made_that_would_be_too_large_to_keep(bare: BarePage) -> None:
+    """It stopped the page for seconds, after every run that marked something else."""
+    bare.page.evaluate(
+        """() => { const real = window.getComputedStyle; window.looked = 0;
+          window.getComputedStyle = (...all) => { window.looked++; return real(...all); }; }"""
+    )
+    bare.show(graph_state(graphs.chain(450)))
+    bare.wait_drawn()
+    assert bare.page.locator(".df-node").count() > 400
+    bare.page.wait_for_function("() => models.at(-1).state().snapshot")  # written after the picture
+    assert bare.page.evaluate("models.at(-1).state().picture") == ""
+    assert bare.page.evaluate("window.looked") < 1000, "styles of the drawing's elements"
+
+
 @pytest.mark.parametrize("kind", ["graph_view", "stepper", "rewrite_player", "timeline", "predict"])
 def test_a_notebook_saved_by_an_older_version_shows_its_picture(
     chromium: Browser, kind: str

@@ -6,7 +6,7 @@ import { layered } from "../../widgets/dataflow_widgets/shared/layered.js";
 import { pieces, stack } from "../../widgets/dataflow_widgets/shared/rows.js";
 import { chooseOpen } from "../../widgets/dataflow_widgets/shared/legible.js";
 import { addVolumes, dimensions, holdsLayers, wrapsLayers } from "../../widgets/dataflow_widgets/shared/volumes.js";
-import { layout, readJson0 } from "../../widgets/dataflow_widgets/shared/layout.js";
+import { MOST_BY_GRAPHVIZ, layout, readJson0 } from "../../widgets/dataflow_widgets/shared/layout.js";
 import { DOT_EVIL, EVIL, layers, lesson, node } from "./graphs.mjs";
 
 globalThis.__ENGINE__ = "test";
@@ -120,6 +120,18 @@ test("the first attempt that works is used", async () => {
   const once = { layout: async () => { calls += 1; if (calls === 1) throw new Error("memory access out of bounds"); return fakeJson(visible); } };
   const result = await layout(visible, model, once);
   assert.equal(result.attempt, "limits");
+});
+
+test("more items than Graphviz can lay out in time go to plain layers at once", async () => {
+  const asked = [];
+  const host = { layout: (dot) => { asked.push(dot); throw new Error("stopped"); } };
+  for (const [count, times] of [[MOST_BY_GRAPHVIZ, 2], [MOST_BY_GRAPHVIZ + 1, 0]]) {
+    const { model } = shown(Array.from({ length: count }, (_, i) => node(`n${i}`, "Add", i ? [`n${i - 1}:0`] : [])));
+    const visible = visibleGraph(model, { open: new Set() });
+    assert.equal(visible.items.length, count);
+    assert.equal((await layout(visible, model, host)).attempt, "layered");
+    assert.equal(asked.splice(0).length, times);
+  }
 });
 
 test("without an engine, plain layers at once", async () => {

@@ -1,6 +1,6 @@
 // Saving what is seen: SVG with its colors written in, PNG from that SVG, DOT, and one HTML file
 // that works with no kernel and no network.
-import { download, h } from "./dom.js";
+import { download, h, s } from "./dom.js";
 import { exportDot } from "./dot.js";
 import { settle } from "./morph.js";
 import { pack } from "./store.js";
@@ -38,10 +38,8 @@ export function standaloneSvg(root, background = true) {
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
   if (background) {
-    const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    const color = getComputedStyle(root.closest(".df-widget") ?? document.body).backgroundColor;
-    for (const [key, value] of Object.entries({ x, y, width, height, fill: color })) paper.setAttribute(key, value);
-    copy.prepend(paper);
+    const fill = getComputedStyle(root.closest(".df-widget") ?? document.body).backgroundColor;
+    copy.prepend(s("rect", { x, y, width, height, fill }));
   }
   return new XMLSerializer().serializeToString(copy);
 }

@@ -258,10 +258,13 @@ export class GraphPane {
     this.scroller.hidden = !visible.items.length;
     if (before) for (const [id, element] of this.drawing.elements) if (!before.has(id)) element.classList.add("df-new");
     const { scrollLeft, scrollTop } = this.scroller;
-    this.scroller.replaceChildren(this.drawing.root);
-    this.applyScale();
-    Object.assign(this.scroller, { scrollLeft, scrollTop });
+    // Until the drawing is in the page nothing that is read lays out all of it.
+    this.scroller.replaceChildren();
+    this.setSize();
     this.paint();
+    this.scroller.append(this.drawing.root);
+    Object.assign(this.scroller, { scrollLeft, scrollTop });
+    this.showRest();
     const first = this.layout.nodes.has(this.current) ? this.current : this.readingOrder()[0];
     if (!before) Object.assign(this.scroller, this.fullest());
     this.setCurrent(first ?? null, Boolean(focused));
@@ -479,13 +482,19 @@ export class GraphPane {
 
   applyScale() {
     if (!this.drawing) return;
+    this.setSize();
+    this.showRest();
+  }
+
+  setSize() {
     const k = this.shownScale();
     this.drawing.root.setAttribute("width", Math.max(1, (this.layout.width + 12) * k).toFixed(0));
     this.drawing.root.setAttribute("height", Math.max(1, (this.layout.height + 28) * k).toFixed(0));
     const part = ((this.layout.height + 28) * k + 16) / this.maxHeight();
-    this.stretch = this.scale === null && part > 1 && part <= STRETCHED ? part : 1;
-    this.scroller.style.setProperty("--df-stretch", this.stretch);
-    this.showRest();
+    const stretch = this.scale === null && part > 1 && part <= STRETCHED ? part : 1;
+    if (stretch === this.stretch) return; // all of the drawing inherits it
+    this.stretch = stretch;
+    this.scroller.style.setProperty("--df-stretch", stretch);
   }
 
   /** Fades the sides at which there is more, and shows where one is. */

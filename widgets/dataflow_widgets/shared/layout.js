@@ -7,6 +7,7 @@ import { components, inRows } from "./packing.js";
 import { pieces, stack } from "./rows.js";
 
 export const WATCHDOG_MS = 3000;
+export const MOST_BY_GRAPHVIZ = 3000; // it takes longer than the watchdog for more items, with every limit
 
 /** Reads Graphviz's json0 (y upwards, inches) into px with y downwards. */
 export function readJson0(text, visible, faces, hubs = new Set()) {
@@ -98,7 +99,7 @@ export async function layout(visible, model, host, { direction = "down", watchdo
   const explodes = hubs.size && visible.items.length > 60 && visible.edges.length > 150 && !allEdges;
   const attempts = explodes ? [{ ...all[0], attempt: "hubs", hubs }, all[2]] : all;
   const failures = [];
-  if (host) {
+  if (host && visible.items.length <= MOST_BY_GRAPHVIZ) {
     for (const { attempt, ...options } of attempts) {
       if (attempt === "hubs" && !hubs.size) continue;
       try {

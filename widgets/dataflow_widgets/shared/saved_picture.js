@@ -7,6 +7,7 @@ import { pictureOf, snapshotOf } from "./store.js";
 const PATIENCE_MS = 1500;
 const QUIET_MS = 800;
 const MOST_KEPT = 2000; // operations: more would make the notebook too fat, and the page wait
+const MOST_DRAWN = 400; // nodes: a picture of more is never small enough, and to make one stops the page for seconds
 
 /**
  * A function that has the picture written soon: that of `root()`, if there is one then; `.stop()` ends it. `state()`
@@ -29,7 +30,7 @@ export function pictureKeeper(model, store, root, state = null) {
     timer = setTimeout(async () => {
       const svg = root();
       if (!svg) return;
-      write("picture", await pictureOf(standaloneSvg(svg)), asked);
+      write("picture", svg.querySelectorAll(".df-node").length > MOST_DRAWN ? "" : await pictureOf(standaloneSvg(svg)), asked);
       if (state && store.graph.nodes.length <= MOST_KEPT) write("snapshot", await snapshotOf(state()), asked);
     }, QUIET_MS);
   };

@@ -1,6 +1,6 @@
 // TrainingMonitor: curves, histograms, predictions and progress of several runs, with what steers
 // them.  The kernel sends at most ten updates a second; the page draws once for a frame.
-import { QUIET, button, download, h, onResize, plural } from "../shared/dom.js";
+import { QUIET, button, download, h, onResize, plural, s } from "../shared/dom.js";
 import { standaloneSvg } from "../shared/exports.js";
 import { keptPicture } from "../shared/saved_picture.js";
 import { short } from "../shared/numbers.js";
@@ -286,9 +286,8 @@ class MonitorView {
     let y = 24;
     const parts = charts.map((chart) => {
       const inner = standaloneSvg(chart.root, false).replace("<svg ", `<svg x="0" y="${y + 20}" `);
-      const heading = document.createElementNS("http://www.w3.org/2000/svg", "text");
-      for (const [key, value] of Object.entries({ x: 10, y: y + 14, "font-family": "sans-serif", "font-size": 13, "font-weight": 600, fill: getComputedStyle(chart.element).color })) heading.setAttribute(key, value);
-      heading.textContent = chart.name;
+      const { color } = getComputedStyle(chart.element);
+      const heading = s("text", { x: 10, y: y + 14, "font-family": "sans-serif", "font-size": 13, "font-weight": 600, fill: color }, chart.name);
       y += chart.height + 28;
       return new XMLSerializer().serializeToString(heading) + inner;
     });
