@@ -19,8 +19,10 @@ import json
 import re
 import sys
 from collections.abc import Generator, Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
+from dataflow.course.contents import TRACKS
 from dataflow.course.translations import FOLDER, read_table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -198,11 +200,44 @@ def _template_literal(text: str, at: int) -> Generator[str, None, int]:
     return at + 1
 
 
+class _Texts(HTMLParser):
+    """The texts of the elements in a page's ``<main>``, white space as it is shown."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._inside: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "main" or self._inside:
+            self._inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._inside and self._inside.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        text = " ".join(data.split())
+        if self._inside and "noscript" not in self._inside and re.search("[a-z]{3}", text):
+            self.found.append(text)
+
+
+def sentences_of_course_page(path: Path) -> Iterator[str]:
+    """The texts of the course page, what its script says (``say("...")``), and the names of the tracks."""
+    page = path.read_text(encoding="utf-8")
+    yield from (text for text in _Texts(page).found if text not in ("dataflow", "Shift+Enter"))
+    yield from map(json.loads, re.findall(r'\bsay\((?:\w+ \|\| )?("(?:\\.|[^"\\])*")', page))
+    yield from TRACKS
+
+
 def sources() -> dict[str, tuple[str, list[Path]]]:
     """For each part of a table what reads it and which files it comes from."""
     course = ROOT / "dataflow" / "course"
     checks = sorted((course / "check").glob("*.py"))
-    python = [p for p in sorted(WIDGETS.rglob("*.py")) if p.parent.name != "static"]
+    static = WIDGETS / "static"  # its drawings say what the page's do, for which there is a table
+    python = [p for p in sorted(WIDGETS.rglob("*.py")) if p.parent != static]
+    python.append(static / "html.py")
     page = [p for p in sorted(WIDGETS.glob("*/*.js")) if p.parent.name not in ("built", "engine")]
     return {
         "checks": ("py", [course / "exercise.py", course / "translations.py", *checks]),
@@ -229,6 +264,8 @@ def collect() -> dict[str, dict[str, str]]:
                 ) not in not_words:
                     found[template] = template
         table[part] = found
+    page = ROOT / "dataflow" / "course" / "course_page.html"
+    table["course"] = {text: text for text in sentences_of_course_page(page)}
     table["page"] |= {word: word for word in map(json.loads, listed)}
     return table
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dataflow.course.contents import TRACKS, LessonCard
+from dataflow.course.translations import language, read_table
 
 _PAGE = Path(__file__).parent / "course_page.html"
 _LACKING = Path(__file__).parent / "lacking.js"
@@ -19,7 +20,7 @@ _LACKING = Path(__file__).parent / "lacking.js"
 def course_page(
     cards: Sequence[LessonCard], lab: str, work: str | None = None, files: str = "files/"
 ) -> str:
-    """The page, as HTML.
+    """The page, as HTML, in the chosen `language`; what lessons say of themselves is as they say it.
 
     Args:
         cards: the lessons.
@@ -34,6 +35,8 @@ def course_page(
         "lab": lab,
         "work": work,
         "files": files,
+        "language": language(),
+        "words": read_table(language()).get("course", {}) if language() != "en" else {},
     }
     # In a script "</script>" would end it, and a title is whatever a notebook says.
     text = json.dumps(course).replace("<", "\\u003c")

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from dataflow.course import translations
 from dataflow.course.contents import TRACKS, LessonCard
 from dataflow.course.page import course_page, with_warning
 
@@ -25,7 +26,20 @@ def test_the_page_has_the_lessons_and_where_they_are() -> None:
         "lab": "/lab/tree/",
         "work": "/work",
         "files": "files/",
+        "language": "en",
+        "words": {},
     }
+
+
+def test_the_page_is_told_what_it_says_in_german(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translations, "_chosen", "de")
+    page = course_page([CARD], "/lab/tree/", "/work")
+    told = re.search(r"^const course = (.*);$", page, re.MULTILINE)
+    assert told is not None
+    course = json.loads(told[1])
+    assert course["language"] == "de"
+    assert course["words"] == translations.read_table("de")["course"]
+    assert course["words"]["Continue where I was"] == "Weiter, wo ich war"
 
 
 def test_a_title_stays_text() -> None:

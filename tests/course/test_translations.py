@@ -132,7 +132,12 @@ def test_a_question_and_a_view_speak_german() -> None:
         assert question.language == "de"
         assert question.describe().startswith("Ein Lauf holt a. Welche Knoten werden beschnitten")
         assert question.answer([]).startswith("Du hast nichts markiert.")
-        assert "Graph mit 5 Operationen." in GraphView(session).describe()
+        view = GraphView(session)
+        assert "Graph mit 5 Operationen." in view.describe()
+        static = view._static()  # what a front end without widgets shows
+        assert static["text/plain"].startswith("Graph mit 5 Operationen.\n")
+        assert 'alt="Graph mit 5 Operationen."' in static["text/html"]
+        assert "<summary>in Worten</summary>" in static["text/html"]
     question.again()
 
 

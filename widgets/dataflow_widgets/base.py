@@ -258,7 +258,7 @@ class Widget(anywidget.AnyWidget):
         from IPython.display import publish_display_data
 
         self._static_id = self._static_id or f"dataflow-{self.token}"
-        words = self.words or self.describe()
+        words = self._said()
         publish_display_data(  # type: ignore[no-untyped-call]
             {"text/plain": words, "text/html": self._marked(f"<pre>{escape(words)}</pre>")},
             transient={"display_id": self._static_id},
@@ -279,7 +279,7 @@ class Widget(anywidget.AnyWidget):
 
     def _static(self) -> dict[str, str]:
         """What stands for the widget where none can run, as text and as HTML."""
-        words = self.words or self.describe()
+        words = self._said()
         # Without text/html the page has nothing to hide, and the words would stand above the widget.
         data = {"text/plain": words, "text/html": self._marked(f"<pre>{escape(words)}</pre>")}
         try:
@@ -287,6 +287,10 @@ class Widget(anywidget.AnyWidget):
         except Exception as e:  # a picture that fails must not hide the widget
             self._last_error = f"{type(e).__name__}: {e}"
         return data
+
+    def _said(self) -> str:
+        """What the widget shows in words, in the learner's language."""
+        return translations.translate(self.words) if self.words else self.describe()
 
     def _marked(self, html: str) -> str:
         """``html`` as the page's script finds it, to hide it."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+from dataflow.course.translations import translate
+
 # What a data URI inside a double-quoted attribute must not hold; the rest stays readable and short.
 _ESCAPES = str.maketrans({c: f"%{ord(c):02X}" for c in '%<>#"\n\t'})
 MAX_PICTURE_CHARS = 60_000
@@ -24,8 +26,9 @@ def picture_html(svg: str, words: str) -> str:
     text = f"<pre>{escape(words)}</pre>"
     if not fits(svg):
         return text
+    label = translate("in words")
     return (
         f'<img alt="{escape(words.partition(chr(10))[0], quote=True)}" '
         f'style="max-width:100%;background:#fff" src="{data_uri(svg).replace("&", "&amp;")}">'
-        f"<details><summary>in words</summary>{text}</details>"
+        f"<details><summary>{escape(label)}</summary>{text}</details>"
     )
