@@ -28,6 +28,7 @@ from dataflow.benchmark import (
 from dataflow.errors import OpError
 from dataflow.graph.default_stacks import default_session, reset_default_graph
 from dataflow.graph.eager import executing_eagerly
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.nest import map_structure
 from dataflow.graph.operation import Operation
 from dataflow.kernels.xp import pretend_gpus as pretend_gpus
@@ -353,6 +354,10 @@ class TestCase(UnitAsserts):
             if isinstance(a, Dimension):
                 return a.value
             return None if a.rank is None else a.as_list()
+        if isinstance(a, EagerTensor):
+            return a.numpy()  # also where a test goes on in a graph
+        if isinstance(a, RaggedTensorValue):
+            return a
         return self.evaluate(a) if is_tensor_like(a) else a
 
     def _array(self, a: TensorLike) -> Any:
@@ -374,7 +379,7 @@ class TestCase(UnitAsserts):
     def assertAllClose(
         self, a: Any, b: Any, rtol: Any = 1e-6, atol: Any = 1e-6, msg: str | None = None
     ) -> None:
-        """Same structure, same shapes, elements close to each other.
+        """Same structure, same shapes, elements close to each other; of ragged tensors the same rows.
 
         ``rtol`` and ``atol`` are numbers, or arrays that broadcast to the shape.
         """
@@ -389,6 +394,8 @@ class TestCase(UnitAsserts):
                 self.assertAllClose(a[key], b[key], rtol, atol, msg)
             return
         a, b = self._value(a), self._value(b)
+        if getattr(a, "is_ragged", False) or getattr(b, "is_ragged", False):
+            a, b = _as_list(a), _as_list(b)
         if isinstance(a, (list, tuple)) and (
             any(isinstance(i, (list, tuple, dict)) for i in a) or len({np.shape(i) for i in a}) > 1
         ):

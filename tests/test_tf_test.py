@@ -36,6 +36,11 @@ PASSES_AND_FAILS = [
     ("assertNotAllEqual", ([1, 2], [1, 3]), ([1], [1])),
     ("assertAllClose", ([1.0], [1.0 + 1e-7]), ([1.0], [1.1])),
     ("assertAllClose", ({"a": [1.0]}, {"a": [1.0]}), ({"a": [1.0]}, {"b": [1.0]})),
+    (
+        "assertAllClose",
+        (tf.ragged.constant_value([[1.0], [2.0, 3.0]]), [[1.0 + 1e-7], [2.0, 3.0]]),
+        (tf.ragged.constant_value([[1.0], [2.0, 3.0]]), [[1.0, 2.0], [3.0]]),
+    ),
     ("assertAllCloseAccordingToType", (np.float16([1]), np.float16([1.0005])), ([1.0], [1.01])),
     ("assertAllClose", ([1.0, 2.0], [1.0, 2.5], 0, np.array([0.1, 1.0])), ([1.0], [2.0], 0, [0.1])),
     ("assertAllEqual", (tf.TensorShape([2, 3]), [2, 3]), (tf.TensorShape([2, 3]), [2, 4])),

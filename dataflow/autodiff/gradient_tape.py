@@ -14,6 +14,7 @@ from dataflow import logging
 from dataflow.autodiff.gradients import UnconnectedGradients, gives_zeros, gradients
 from dataflow.autodiff.graph_tape import GraphTape
 from dataflow.autodiff.tape_plans import recorded_gradients
+from dataflow.dtypes import string
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
@@ -296,12 +297,27 @@ def _recorded(tape: Tape, targets: list[Any], sources: list[Any], grad_ys: Any) 
     """`gradients` along what a tape has recorded in eager code."""
     ys = [y._ref() if isinstance(y, Variable) else y for y in targets]
     xs = [x._ref() if isinstance(x, Variable) else x for x in sources]
-    kept = [i for i, y in enumerate(ys) if y is not None and y in tape.watched]
-    known = [x for x in dict.fromkeys(xs) if x in tape.watched]
-    if not kept or not known:
-        return [None] * len(xs)
-    given = None if grad_ys is None else [grad_ys[i] for i in kept]
-    found = dict(
-        zip(known, recorded_gradients(tape, [ys[i] for i in kept], known, given), strict=True)
-    )
+    kept = [i for i, y in enumerate(ys) if y is not None and y in tape.watched and _counts(y)]
+    known = [x for x in dict.fromkeys(xs) if x in tape.watched and _counts(x)]
+    found: dict[Any, Any] = {}
+    for i in [i for i in kept if isinstance(targets[i], Variable) and ys[i].dtype.is_handle]:
+        kept.remove(i)  # nothing computed it: it changes as the variable does
+        of_itself = _ones_like(targets[i]) if grad_ys is None else convert_to_tensor(grad_ys[i])
+        found[ys[i]] = of_itself if ys[i] not in found else found[ys[i]] + of_itself
+    if kept and known:
+        given = None if grad_ys is None else [grad_ys[i] for i in kept]
+        parts = recorded_gradients(tape, [ys[i] for i in kept], known, given)
+        for x, part in zip(known, parts, strict=True):
+            found[x] = part if x not in found else found[x] if part is None else found[x] + part
     return [found.get(x) for x in xs]
+
+
+def _ones_like(variable: Variable) -> Any:
+    from dataflow.ops.array import ones_like
+
+    return ones_like(variable.read_value())
+
+
+def _counts(tensor: Any) -> bool:
+    """False for texts, which have no derivatives."""
+    return tensor.dtype.base_dtype is not string

@@ -157,7 +157,7 @@ def implicit_value_and_gradients(f: Callable[..., Any]) -> Callable[..., tuple[A
                 f"Cannot differentiate a function that returns None; did you forget to return a value "
                 f"from {f.__name__}?"
             )
-        variables = list(tape.watched_variables())
+        variables = sorted(tape.watched_variables(), key=lambda v: v.op.index)  # as they were made
         if not variables:
             raise ValueError(
                 "No trainable variables were accessed while the function was being computed."

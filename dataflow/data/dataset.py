@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from dataflow import dtypes, shapes
 from dataflow.data.arguments import int64_scalar, int64_tensor, op_seeds, static_int
 from dataflow.data.element_functions import trace_on_elements, trace_with_state
@@ -24,6 +26,7 @@ from dataflow.data.structure import (
     to_tensors,
 )
 from dataflow.dtypes import as_dtype
+from dataflow.errors import InvalidArgumentError
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
@@ -353,10 +356,19 @@ class Dataset(Structured):
         return self._change(ops.cache_dataset_op, lambda: constant(filename or "", dtypes.string))
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
-        """Makes up to ``buffer_size`` elements ahead, in a thread."""
-        return self._change(
-            ops.prefetch_dataset_op, int64_scalar(-1 if buffer_size is None else buffer_size)
-        )
+        """Makes up to ``buffer_size`` elements ahead, in a thread; None or -1: as many as seem good.
+
+        Raises `InvalidArgumentError` for a number below -1.
+        """
+        size = -1 if buffer_size is None else buffer_size
+        if isinstance(size, (int, np.integer)) and size < -1:
+            raise InvalidArgumentError(
+                None,
+                None,
+                "Dataset.prefetch: buffer_size is the number of elements made ahead, -1 for as many as seem good; "
+                f"got {size}.",
+            )
+        return self._change(ops.prefetch_dataset_op, int64_scalar(size))
 
     # ---- batches --------------------------------------------------------------------------
 

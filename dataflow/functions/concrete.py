@@ -23,6 +23,7 @@ from dataflow.graph.traced_graph import TracedGraph
 from dataflow.ops.composites import parts_of
 from dataflow.ops.effect_order import order_effects
 from dataflow.ops.sources import placeholder
+from dataflow.ops.type_specs import TensorSpec
 from dataflow.shapes import Dims, as_dims
 
 _NOT_IN_NAMES = re.compile("[^A-Za-z0-9_.]+")
@@ -179,11 +180,12 @@ def trace(
     names: Sequence[str],
     autograph: bool,
     dims: list[Dims] | None = None,
+    spec_names: Sequence[str | None] = (),
 ) -> ConcreteFunction:
     """Calls ``function`` once, with placeholders for the tensors (or `TensorSpec`) among the arguments.
 
-    ``names``: those of the parameters. ``dims``: those of the placeholders, where they are not the tensors' own.
-    Raises what the function raises, and `TypeError` for a result that is no tensor.
+    ``names``: those of the parameters. ``dims``: those of the placeholders, where they are not the tensors' own;
+    ``spec_names``: the names of the specs, by which placeholders go before the parameters'. Raises what the function raises, and `TypeError` for a result that is no tensor.
     """
     graph = TracedGraph(name)
     inputs: list[Tensor] = []
@@ -191,8 +193,11 @@ def trace(
 
     def stand_in(given: Any, label: str) -> Tensor:
         shape = as_dims(given.shape) if dims is None else dims[len(inputs)]
+        wanted = spec_names[len(inputs)] if len(inputs) < len(spec_names) else None
+        label = (given.name if isinstance(given, TensorSpec) else wanted) or label
         plain = _NOT_IN_NAMES.sub("_", label).lstrip("_") or "arg"
-        node = placeholder(given.dtype.base_dtype, shape, name=plain)
+        with graph.attributes_of_new_nodes({"_user_specified_name": label.encode()}):
+            node = placeholder(given.dtype.base_dtype, shape, name=plain)
         value = getattr(given, "known_value", None)
         if value is not None:
             graph.first_values[node] = value
@@ -220,6 +225,8 @@ def trace(
     graph.is_whole = True
     made = ConcreteFunction(graph, inputs, labels, result)
     made.describe(*described(names, args, kwargs))
+    graph.inputs, graph.outputs = [*inputs, *graph.stand_ins.values()], list(made.outputs)
+    graph.structured_outputs = result
     return made
 
 

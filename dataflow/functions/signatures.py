@@ -211,10 +211,19 @@ class Parameters:
         return bound.args, bound.kwargs
 
     def names(self, count: int) -> list[str]:
-        """What to call the first arguments in a graph."""
+        """What to call the first arguments in a graph; those of ``*args`` are ``args_0``, ``args_1``."""
         if self._signature is None:
             return [f"arg_{i}" for i in range(count)]
-        return list(self._signature.parameters)[:count]
+        found: list[str] = []
+        for name, parameter in self._signature.parameters.items():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                found += [f"{name}_{i}" for i in range(count - len(found))]
+            elif parameter.kind in (
+                parameter.POSITIONAL_ONLY,
+                parameter.POSITIONAL_OR_KEYWORD,
+            ):
+                found.append(name)
+        return found[:count]
 
 
 def as_arrays_become_tensors(value: Any) -> Any:

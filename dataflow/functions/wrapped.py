@@ -10,7 +10,7 @@ from dataflow.functions.signatures import Parameters
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import eager_graph
 from dataflow.graph.nest import flatten, map_structure
-from dataflow.graph.tensor import Tensor
+from dataflow.graph.operation import Operation
 from dataflow.ops.variables import variable_creator_scope
 
 
@@ -23,17 +23,20 @@ class WrappedFunction(ConcreteFunction):
     def prune(self, feeds: Any, fetches: Any, name: str | None = None) -> WrappedFunction:
         """The part of the graph that computes ``fetches`` from ``feeds``, as a function of its own.
 
-        Both are tensors of ``graph`` or their names, or structures of them. Other side effects of the
-        function are left out.
+        Both are tensors of ``graph`` or their names, or structures of them. ``fetches`` may have operations, too: they
+        run, and None stands in their place. Other side effects of the function are left out.
         """
         graph = self.graph
 
-        def element(item: Any) -> Tensor:
-            return graph.as_graph_element(item, allow_operation=False)  # type: ignore[no-any-return]
+        def element(item: Any) -> Any:
+            return graph.as_graph_element(getattr(item, "name", item))
 
         inputs = [element(feed) for feed in flatten(feeds)]
         labels = [tensor.op.name for tensor in inputs]
-        made = WrappedFunction(graph, inputs, labels, map_structure(element, fetches), [])
+        found = map_structure(element, fetches)
+        run = [item for item in flatten(found) if isinstance(item, Operation)]
+        results = map_structure(lambda item: None if isinstance(item, Operation) else item, found)
+        made = WrappedFunction(graph, inputs, labels, results, run)
         made.held, made.name = self.held, name or self.name
         return made
 
@@ -42,7 +45,8 @@ def wrap_function(fn: Callable[..., Any], signature: Any, name: str | None = Non
     """``fn`` as a function that is traced once, for placeholders of ``signature``, a list of `tf.TensorSpec`.
 
     The variables that ``fn`` makes (`tf.get_variable`, layers) are made once, and held by the result:
-    ``result.graph`` is the graph, ``result.prune(feeds, fetches)`` a part of it. AutoGraph does not rewrite ``fn``.
+    ``result.graph`` is the graph, ``result.prune(feeds, fetches)`` a part of it. AutoGraph does not rewrite ``fn``, and
+    as in a graph only what the results need runs: an assignment that nothing waits for does not.
     Only for eager execution: raises `RuntimeError` in a graph, where you call ``fn`` itself.
     """
     if not default_graph().executes_eagerly:
@@ -67,6 +71,17 @@ def wrap_function(fn: Callable[..., Any], signature: Any, name: str | None = Non
         eager_graph().attachments["variables_of_functions"] = before
         if before is None:
             del eager_graph().attachments["variables_of_functions"]
-    made = WrappedFunction(found.graph, found.inputs, names, found.structured_outputs)
+    made = WrappedFunction(found.graph, found.inputs, names, found.structured_outputs, [])
     made.held = tuple(held)
     return made
+
+
+def function_from_graph_def(graph_def: Any, inputs: Any, outputs: Any) -> Any:
+    """A `GraphDef` as a function in eager code: of the tensors ``inputs``, what ``outputs`` give.
+
+    Both are names of tensors in it (``"x:0"``), or structures of them.
+    """
+    from dataflow.graph.import_graph import import_graph_def
+
+    whole = wrap_function(lambda: import_graph_def(graph_def, name=""), [])
+    return whole.prune(inputs, outputs)

@@ -35,6 +35,11 @@ class TracedGraph(SymbolicGraph):
         self.first_values: dict[Tensor, Any] = {}
         #: Whether the function has returned.
         self.is_whole = False
+        #: The placeholders of the arguments, then what stands for tensors and variables from outside.
+        self.inputs: list[Tensor] = []
+        #: The tensors that the function returned, and what it returned.
+        self.outputs: list[Tensor] = []
+        self.structured_outputs: Any = None
 
     def check_open(self, tensor: Tensor) -> None:
         """Raises `TypeError` for a tensor that is used outside of the function that made it."""

@@ -6,6 +6,7 @@ import base64
 import binascii
 import functools
 import itertools
+import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -97,14 +98,22 @@ def reduce_join_kernel(
 def unsorted_segment_join_kernel(
     xp: Module, x: Array, segment_ids: Array, num_segments: Array, *, separator: str
 ) -> Any:
-    rows = x.reshape(np.size(segment_ids), -1)
     rest = x.shape[np.ndim(segment_ids) :]
+    if x.shape[: np.ndim(segment_ids)] != np.shape(segment_ids):
+        raise ValueError(
+            f"the shape of segment_ids must be a prefix of that of inputs, {list(x.shape)}; "
+            f"got {list(np.shape(segment_ids))}"
+        )
+    wrong = [n for n in np.reshape(segment_ids, -1).tolist() if not 0 <= n < int(num_segments)]
+    if wrong:
+        raise ValueError(
+            f"segment_ids are from 0 up to num_segments, {int(num_segments)}; got {wrong[0]}"
+        )
+    rows = x.reshape(np.size(segment_ids), math.prod(rest))
     parts: list[list[list[bytes]]] = [
         [[] for _ in range(rows.shape[1])] for _ in range(int(num_segments))
     ]
     for number, row in zip(np.reshape(segment_ids, -1).tolist(), rows.tolist(), strict=True):
-        if number < 0:
-            continue
         for place, text in zip(parts[number], row, strict=True):
             place.append(text)
     between = separator.encode()

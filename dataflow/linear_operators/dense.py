@@ -160,6 +160,11 @@ class LinearOperatorToeplitz(LinearOperator):
             raise ValueError("Only square Toeplitz operators currently supported.")
         self._col = matrix_parameter(col, "col")
         self._row = matrix_parameter(row, "row")
+        for which, given in (("row", self._row), ("col", self._col)):
+            if given.get_shape().ndims == 0:
+                raise ValueError(
+                    f"LinearOperatorToeplitz: {which} must have at least 1 dimension, [..., n]; got a scalar."
+                )
         super().__init__(
             self._col.dtype,
             [self._col, self._row],

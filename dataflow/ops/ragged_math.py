@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.ops import ragged_segments as _segments
 from dataflow.ops.ragged_indexing import (
     boolean_mask as boolean_mask,
     gather as gather,
@@ -28,3 +29,10 @@ from dataflow.ops.ragged_shape import (
     size as size,
     zeros_like as zeros_like,
 )
+
+unsorted_segment_max = _segments.segment_max
+unsorted_segment_mean = _segments.segment_mean
+unsorted_segment_min = _segments.segment_min
+unsorted_segment_prod = _segments.segment_prod
+unsorted_segment_sqrt_n = _segments.segment_sqrt_n
+unsorted_segment_sum = _segments.segment_sum

@@ -32,7 +32,7 @@ from dataflow.ops.segment import (
 )
 
 
-def _aggregated(segments: Callable[..., Any], data: Any, ids: TensorLike, count: Any) -> Any:
+def aggregated(segments: Callable[..., Any], data: Any, ids: TensorLike, count: Any) -> Any:
     """What ``segments`` makes of the elements of ``data`` with one id; of rows, element by element."""
     if not isinstance(data, RaggedTensor):
         return segments(data, ids, count)
@@ -42,7 +42,7 @@ def _aggregated(segments: Callable[..., Any], data: Any, ids: TensorLike, count:
     splits = array.concat([array.zeros([1], widths.dtype), cumsum(widths)], 0)
     starts = array.gather(splits, ids)
     places = ragged_range(starts, starts + lengths, 1, lengths.dtype).values
-    values = _aggregated(segments, data.values, places, splits[-1])
+    values = aggregated(segments, data.values, places, splits[-1])
     return RaggedTensor(values, splits)
 
 
@@ -60,11 +60,11 @@ def _reduced(whole: Any, segments: Any, rt: Any, axis: Any, name: str) -> Any:
         lengths = rt.row_lengths()
         zero = array.zeros([1], lengths.dtype)
         count = reduce_max(array.concat([lengths, zero], 0))
-        return _aggregated(
+        return aggregated(
             segments, rt.values, ragged_range(lengths, dtype=lengths.dtype).values, count
         )
     if axis == 1:
-        return _aggregated(segments, rt.values, rt.value_rowids(), rt.nrows())
+        return aggregated(segments, rt.values, rt.value_rowids(), rt.nrows())
     return rt.with_values(_reduced(whole, segments, rt.values, axis - 1, name))
 
 

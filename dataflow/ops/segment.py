@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes
@@ -18,6 +19,7 @@ from dataflow.ops.arithmetic import div_no_nan_op, maximum_op, real_div_op
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import equal_op, greater_equal_op
 from dataflow.ops.elementary import sqrt
+from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.shape import need_rank
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, compatible, list_dims
@@ -130,10 +132,20 @@ def unsorted_segment_prod_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [rows * partial, None, None]
 
 
-unsorted_segment_sum = unsorted_segment_sum_op
-unsorted_segment_prod = unsorted_segment_prod_op
-unsorted_segment_max = unsorted_segment_max_op
-unsorted_segment_min = unsorted_segment_min_op
+def _taking_ragged(op: OpDef, handler: str) -> Callable[..., Any]:
+    def aggregate(
+        data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+    ) -> Tensor:
+        return op(data, segment_ids, num_segments, name=name)  # type: ignore[no-any-return]
+
+    aggregate.__name__, aggregate.__doc__ = handler, op.__doc__
+    return takes_ragged(handler)(aggregate)
+
+
+unsorted_segment_sum = _taking_ragged(unsorted_segment_sum_op, "unsorted_segment_sum")
+unsorted_segment_prod = _taking_ragged(unsorted_segment_prod_op, "unsorted_segment_prod")
+unsorted_segment_max = _taking_ragged(unsorted_segment_max_op, "unsorted_segment_max")
+unsorted_segment_min = _taking_ragged(unsorted_segment_min_op, "unsorted_segment_min")
 
 
 def _segment_sizes(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
@@ -154,6 +166,7 @@ def _segment_sizes(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tens
     return maximum_op(array_ops.reshape(sizes, shape), 1)  # type: ignore[no-any-return]
 
 
+@takes_ragged("unsorted_segment_mean")
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:
@@ -164,6 +177,7 @@ def unsorted_segment_mean(
         return unsorted_segment_sum_op(data, segment_ids, num_segments) / sizes  # type: ignore[no-any-return]
 
 
+@takes_ragged("unsorted_segment_sqrt_n")
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:

@@ -17,6 +17,7 @@ from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.casts import cast
 from dataflow.ops.concat_split import concat, split
+from dataflow.ops.elementary import rsqrt
 from dataflow.ops.permute import reverse
 from dataflow.ops.sources import constant
 from dataflow.ops.spectral import dct, irfft
@@ -126,16 +127,19 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
     """Mel-frequency cepstral coefficients: [..., num_mel_bins] -> the same shape.
 
     The orthonormal-like DCT-II of HTK: ``dct(x) / sqrt(2 num_mel_bins)``; most programs keep the first
-    13. Raises `ValueError` where the number of bands is 0 or not known.
+    13. Raises `ValueError` where there are 0 bands.
     """
     with op_scope(name, "mfccs_from_log_mel_spectrograms", [log_mel_spectrograms]):
         x = convert_to_tensor(log_mel_spectrograms)
-        bands = None if not x.dims else x.dims[-1]
-        if not bands:
+        bands = x.dims[-1] if x.dims else None
+        if x.dims == () or bands == 0:
             raise ValueError(
-                f"num_mel_bins must be positive and known. Got: {bands} as the last axis of {x.name!r}."
+                f"num_mel_bins must be positive. Got: {bands} as the last axis of {x.name!r}."
             )
-        scale = np.asarray(1 / math.sqrt(2.0 * bands), x.dtype.as_numpy_dtype)
+        if bands is None:
+            scale = rsqrt(2.0 * cast(array_ops.shape(x)[-1], x.dtype.base_dtype))
+        else:
+            scale = np.asarray(1 / math.sqrt(2.0 * bands), x.dtype.as_numpy_dtype)
         return dct(x, type=2) * scale  # type: ignore[no-any-return]
 
 

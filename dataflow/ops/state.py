@@ -9,6 +9,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.declared_ops import declare_op
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
@@ -389,6 +390,10 @@ def change(op: Any, ref: Any, *inputs: Any, name: str | None = None, **attrs: An
     target = reference(ref)
     if not (isinstance(target, Tensor) and target.dtype.is_handle):
         return op(target, *inputs, name=name, **attrs)
+    if target.graph is not (here := default_graph()):
+        if not (target.graph.executes_eagerly or here.executes_eagerly or here.building_function):
+            with target.graph.as_default():  # a variable's nodes stand in its graph
+                return change(op, ref, *inputs, name=name, **attrs)
     twin = RESOURCE_TWINS[op.type]
     for key in op.attr_by_name.keys() - twin.attr_by_name.keys():
         attrs.pop(key, None)

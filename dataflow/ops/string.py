@@ -19,7 +19,7 @@ from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.shape import need_rank, rank
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
-from dataflow.shapes import Dims
+from dataflow.shapes import Dims, TensorShape
 
 # ---- joining and splitting ----------------------------------------------------------------
 
@@ -66,10 +66,18 @@ def reduce_join_op(
 def unsorted_segment_join(
     inputs: Tensor, segment_ids: Tensor, num_segments: Tensor, *, separator: str = ""
 ) -> Dims:
-    """Strings of one segment joined, in order. Not differentiable."""
+    """Strings of one segment joined, in order; the shape of ``segment_ids`` begins that of ``inputs``.
+
+    Not differentiable."""
     known = static_value(num_segments)
     if inputs.dims is None or segment_ids.dims is None:
         return None
+    first = inputs.dims[: len(segment_ids.dims)]
+    if not TensorShape(first).is_compatible_with(TensorShape(segment_ids.dims)):
+        raise ValueError(
+            f"the shape of segment_ids must be a prefix of that of inputs, {list(inputs.dims)}; "
+            f"got {list(segment_ids.dims)}"
+        )
     rest = inputs.dims[len(segment_ids.dims) :]
     return (None if known is None else int(known), *rest)
 

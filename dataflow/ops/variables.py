@@ -350,6 +350,16 @@ class Variable(WithoutValue, metaclass=_MadeByCreators):
         """The tensor that reads the variable."""
         return self._snapshot
 
+    def __reduce__(self) -> Any:
+        """How `pickle` keeps a variable of eager code: by its value; raises `NotImplementedError` in a graph."""
+        if not self.op.graph.executes_eagerly:
+            raise NotImplementedError(
+                f"pickle: {self.op.name!r} is a node of a graph. Keep its value, of a session's run, or save it with "
+                "tf.train.Saver; variables can be pickled in eager code."
+            )
+        value = self.read_value().numpy()  # type: ignore[attr-defined]
+        return _unpickled, (value, self._trainable, self.op.name, self.dtype.base_dtype.name)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A variable of its own with the same value, in eager code; raises `NotImplementedError` in a graph."""
         if not self.op.graph.executes_eagerly:
@@ -611,6 +621,11 @@ def _operation_of(assigned: Any) -> Operation | None:
     """The operation that assigns; None with eager execution, where it has run."""
     op = assigned if isinstance(assigned, Operation) else assigned.op
     return None if op.graph.executes_eagerly else op
+
+
+def _unpickled(value: Any, trainable: bool, name: str, dtype: str) -> Any:
+    """The variable that `Variable.__reduce__` kept."""
+    return Variable(value, trainable=trainable, name=name, dtype=dtype)
 
 
 def read_node(variable: Tensor, name: str) -> Tensor:

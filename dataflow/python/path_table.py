@@ -79,7 +79,8 @@ python.ops.linalg.linear_operator_addition : linear_operators.addition linalg
 python.ops.linalg.linear_operator_util : python.linear_operator_parts python.private linalg tf
 python.ops.linalg.linear_operator_test_util : python.linear_operator_tests
 python.ops.ragged.{ragged_tensor ragged_tensor_value ragged_factory_ops ragged_ops} : ragged ops.ragged_tensor ops.ragged_map tf
-python.ops.ragged.{ragged_array_ops ragged_math_ops ragged_functional_ops} : ragged math tf
+python.ops.ragged.{ragged_array_ops ragged_functional_ops} : ragged math tf
+python.ops.ragged.ragged_math_ops : ops.ragged_segments ragged math tf
 python.ops.ragged.{ragged_concat_ops ragged_gather_ops ragged_batch_gather_ops} : ragged tf
 python.ops.ragged.{ragged_where_op ragged_tile_op ragged_squeeze_op ragged_map_ops} : ragged tf
 python.ops.ragged.ragged_tensor_shape : ops.ragged_broadcast
@@ -210,6 +211,7 @@ python.feature_column.{feature_column feature_column_v2 feature_column_lib} : fe
 python.feature_column.{sequence_feature_column dense_features utils} : feature_column python.feature_columns
 python.feature_column.serialization : feature_column.serialization
 python.util.{deprecation decorator_utils tf_export tf_contextlib} : python.util.decorators
+python.eager.test : python.eager_tests test
 python.eager.backprop : functions.traced python.gradient_functions tf
 python.eager.function : contrib.eager functions.traced
 python.eager.def_function : functions.traced contrib.eager

@@ -197,6 +197,13 @@ def test_parallel_maps_keep_the_order_when_calls_become_quick_and_slow_again() -
     assert most > 1  # the slow ones ran side by side
 
 
+@pytest.mark.parametrize("size", [-1, None, 0, 3])
+def test_prefetch_takes_no_number_below_minus_one(size: int | None) -> None:
+    assert values(tf.data.Dataset.range(5).prefetch(size)) == [0, 1, 2, 3, 4]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"prefetch: buffer_size .* got -2"):
+        tf.data.Dataset.range(5).prefetch(-2)
+
+
 @pytest.mark.threads
 def test_a_quick_function_stays_in_one_thread_when_single_calls_were_held_up(
     monkeypatch: pytest.MonkeyPatch,

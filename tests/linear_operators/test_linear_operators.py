@@ -184,6 +184,9 @@ def test_what_does_not_fit_is_refused_when_the_graph_is_built() -> None:
             wide.matmul(tf.zeros([3, 1]))
         with pytest.raises(ValueError, match="incompatible"):
             wide.matmul(wide)
+        for row, col in ((1.0, 1.0), ([1.0], 1.0), (1.0, [1.0])):
+            with pytest.raises(ValueError, match="must have at least 1 dimension"):
+                la.LinearOperatorToeplitz(row, col)
         for refused in (wide.determinant, lambda: wide.solve(_array(2, 1)), wide.eigvals):
             with pytest.raises(NotImplementedError):
                 refused()

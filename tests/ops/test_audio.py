@@ -65,3 +65,16 @@ def test_programs_find_them_where_tensorflow_has_them() -> None:
     assert module.audio_spectrogram is audio_spectrogram
     assert module.mfcc is mfcc
     assert module.decode_wav is tf.audio.decode_wav
+
+
+def test_mfccs_of_a_number_of_bands_that_only_the_run_knows() -> None:
+    bands = np.random.default_rng(0).normal(size=(2, 3, 5)).astype(np.float32)
+    known = tf.signal.mfccs_from_log_mel_spectrograms(bands)
+    x = tf.placeholder(tf.float32)
+    unknown = tf.signal.mfccs_from_log_mel_spectrograms(x)
+    with tf.Session() as session:
+        np.testing.assert_allclose(
+            session.run(unknown, {x: bands}), session.run(known), rtol=1e-6, atol=1e-6
+        )
+    with pytest.raises(ValueError, match="num_mel_bins must be positive"):
+        tf.signal.mfccs_from_log_mel_spectrograms(tf.zeros([2, 3, 0]))
