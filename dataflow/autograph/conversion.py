@@ -17,6 +17,7 @@ from dataflow.autograph.source import ConversionError, can_be_converted, tree_of
 from dataflow.autograph.values import is_tensor
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.eager import executing_eagerly
+from dataflow.ops.tensor_array import TensorArray
 
 #: The attribute of a function that `do_not_convert` was applied to.
 LEFT_ALONE = "autograph_leaves_alone"
@@ -56,6 +57,8 @@ class Operators:
                 if function is builtins.zip
                 else dataset.enumerate(*args[1:], **kwargs)
             )
+        if function is builtins.len and len(args) == 1 and isinstance(args[0], TensorArray):
+            return args[0].size()
         if any(is_tensor(a) for a in args):
             for builtin, replacement in _BUILTINS:
                 if function is builtin and not kwargs:
@@ -219,11 +222,15 @@ def _range(*limits: Any) -> Any:
 
 
 def _number(dtype_name: str) -> Callable[[Any], Any]:
-    def convert(value: Any) -> Any:
+    def convert(value: Any, base: int = 10) -> Any:
         from dataflow import dtypes
         from dataflow.ops.casts import cast
         from dataflow.ops.string import string_to_number
 
+        if base != 10:
+            raise NotImplementedError(
+                f"int(t, {base}) of a tensor: tensors of texts are read in base 10 only."
+            )
         dtype = dtypes.as_dtype(dtype_name)
         tensor = convert_to_tensor(value)
         return (

@@ -27,8 +27,8 @@ python.ops.gen_{ragged_array ragged_math collective nccl summary bitwise batch}_
 python.ops.gen_{candidate_sampling ctc list manip set clustering boosted_trees}_ops : python.op_functions
 python.ops.gen_{audio checkpoint cudnn_rnn decode_proto encode_proto rnn sdca tensor_forest}_ops : python.op_functions
 python.ops.gen_{ragged_conversion stateful_random tpu}_ops : python.op_functions
-python.ops.array_ops : tf python.private quantization python.op_functions
-python.ops.{math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
+python.ops.array_ops : tf python.private quantization python.op_functions python.second_versions
+python.ops.{math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions python.second_versions
 python.ops.{control_flow_util_v2 control_flow_v2_toggles control_flow_v2_func_graphs} : tf
 python.ops.script_ops : python.script_parts tf python.other_names python.op_functions
 python.ops.{cond_v2 while_v2} : python.control_flow_v2 tf
@@ -37,9 +37,9 @@ python.module.module : tf
 python.framework.{config framework_lib load_library} : config tf
 python.ops.initializers_ns : initializers
 python.ops.control_flow_ops : tf debugging python.control_flow_parts ops.control_flow ops.control_flow_context python.op_functions
-python.ops.{check_ops standard_ops} : tf debugging
+python.ops.{check_ops standard_ops} : tf debugging python.second_versions
 python.ops.functional_ops : tf python.functional_parts random
-python.ops.{nn nn_ops nn_impl} : nn tf python.private python.other_names python.op_functions
+python.ops.{nn nn_ops nn_impl} : nn tf python.private python.other_names python.op_functions python.second_versions
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{data_flow_grad image_grad manip_grad random_grad state_grad rnn_grad tensor_array_grad} : tf
 python.ops.{cudnn_rnn_grad optional_grad} : tf
@@ -49,7 +49,7 @@ python.framework.function_def_to_graph : python.function_graphs
 python.ops.list_ops : python.list_parts python.op_functions
 python.ops.parallel_for.{control_flow_ops gradients pfor} : python.parallel_for
 python.ops.parallel_for.test_util : python.parallel_for_tests
-python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf python.op_functions
+python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf python.op_functions python.second_versions
 python.ops.variables : python.variable_classes tf ops.variables ops.partitioned_variable python.private python.op_functions
 python.ops.{variable_scope state_ops} : tf ops.variables ops.variable_store ops.partitioned_variable python.private python.state_parts python.op_functions
 python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
@@ -63,7 +63,7 @@ python.ops.init_ops : initializers tf ops.convolution_initializers ops.initializ
 python.ops.init_ops_v2 : keras.initializers python.other_names initializers tf
 python.ops.random_ops : random tf ops.random python.op_functions
 python.ops.{clip_ops numerics} : tf strings python.other_names python.op_functions
-python.ops.string_ops : tf strings python.string_names python.private python.op_functions
+python.ops.string_ops : tf strings python.string_names python.private python.op_functions python.second_versions
 python.ops.{sparse_ops sparse_grad} : sparse tf python.sparse_names python.op_functions raw_ops
 python.ops.{linalg_ops linalg_ops_impl linalg_grad spectral_ops} : linalg tf signal python.op_functions
 python.ops.linalg.linalg_impl : linalg python.other_names
@@ -88,7 +88,7 @@ python.ops.ragged.ragged_test_util : python.ragged_test_util
 python.ops.ragged.{ragged_conversion_ops} : ragged ops.ragged_tensor tf
 python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} : ragged tf
 python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged tf strings
-python.ops.{image_ops image_ops_impl} : image python.op_functions
+python.ops.{image_ops image_ops_impl} : image python.op_functions python.second_versions
 python.ops.{io_ops parsing_ops} : io tf python.op_functions
 python.ops.{data_flow_ops lookup_ops} : tf queue lookup ops.barrier ops.staging_area ops.map_staging_area ops.vocabulary_tables contrib.lookup python.private python.op_functions
 python.ops.collective_ops : ops.collective

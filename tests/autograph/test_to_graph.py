@@ -298,3 +298,20 @@ def test_a_loop_that_python_runs_forever_is_told(monkeypatch: pytest.MonkeyPatch
 
     assert run(count_down, 3) == -27
     assert len(told) == 1 and "write tf.equal" in told[0]
+
+
+def test_len_of_a_tensor_array_and_int_of_a_base() -> None:
+    def count(n):
+        values = tf.TensorArray(tf.int32, size=0, dynamic_size=True)
+        for i in tf.range(n):
+            values = values.write(i, i)
+        return len(values)
+
+    n = tf.placeholder(tf.int32, [])
+    counted = tf.autograph.to_graph(count)(n)
+    text = tf.autograph.to_graph(lambda t: int(t, 10))(tf.constant("12"))
+    with tf.Session() as session:
+        assert session.run(counted, {n: 5}) == 5
+        assert session.run(text) == 12
+    with pytest.raises(NotImplementedError, match="base 10 only"):
+        tf.autograph.to_graph(lambda t: int(t, 2))(tf.constant("12"))

@@ -409,3 +409,37 @@ def test_samples_are_drawn_or_given() -> None:
         assert monte_carlo_impl._get_samples(normal, [1.0, 2.0], None, 1).shape.as_list() == [2]
         with pytest.raises(ValueError, match="exactly one"):
             monte_carlo_impl._get_samples(normal, None, None, 1)
+
+
+def test_functions_by_the_names_of_their_second_versions() -> None:
+    from dataflow.python import second_versions
+    from dataflow.python.ops import (
+        array_ops,
+        check_ops,
+        embedding_ops,
+        image_ops,
+        math_ops,
+        nn_ops,
+        string_ops,
+    )
+
+    found = [
+        array_ops.squeeze_v2([[1]], axis=[0]),
+        array_ops.expand_dims_v2([1], 1),
+        math_ops.argmax_v2([[1, 2]], axis=1),
+        math_ops.reduce_sum_v1([1, 2]),
+        nn_ops.dropout_v2([1.0], 0.0),
+        string_ops.string_length_v2("abc"),
+        embedding_ops.embedding_lookup_v2(tf.constant([[1.0], [2.0]]), [1]),
+    ]
+    with tf.Session() as session:
+        values = [value.tolist() for value in session.run(found)]
+    assert values == [[1], [[1]], [1], 3, [1.0], 3, [[2.0]]]
+    assert callable(image_ops.crop_and_resize_v2)
+    assert (
+        check_ops.assert_equal_v2(1, 1, message="first versions take another argument here") is None
+    )
+    for name in dir(second_versions):
+        assert callable(getattr(second_versions, name)), name
+    with pytest.raises(AttributeError, match="no_such_v2"):
+        second_versions.no_such_v2
