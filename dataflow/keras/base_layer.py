@@ -18,12 +18,14 @@ from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
+from dataflow.keras.autocast_variables import AutoCastVariable, casting_to
 from dataflow.keras.backend_settings import op_seed
 from dataflow.keras.call_nodes import Node, mask_of, tag, tag_of
 from dataflow.keras.dynamic_symbols import symbols_of
 from dataflow.keras.initializers import orthogonal_of_numpy
 from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.keras.package_shapes import is_ours, plain_shape
+from dataflow.keras.precision_policies import Policy, global_policy, with_input_dtype
 from dataflow.layers import base
 from dataflow.layers.eager_losses import Penalty, forget_losses, losses_here, note_loss
 from dataflow.layers.layer_calls import Number, arguments_of, by_name
@@ -76,7 +78,15 @@ class Layer(LayerTree, base.Layer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         common = {key: kwargs.pop(key) for key in _COMMON if key in kwargs}
         self._dynamic = bool(kwargs.pop("dynamic", False))
-        kwargs.pop("autocast", None)
+        autocast = bool(kwargs.pop("autocast", False))
+        policy = kwargs.get("dtype") or global_policy()
+        if isinstance(policy, Policy):
+            kwargs["dtype"] = policy.variable_dtype
+            if policy.should_cast_variables or policy.compute_dtype is not None:
+                self._policy = policy
+        elif autocast:
+            self._policy = Policy(as_dtype(policy).base_dtype.name)
+        self._casts_inputs = autocast
         shape = common.get("batch_input_shape")
         if shape is None and common.get("input_shape") is not None:
             given = common["input_shape"]
@@ -90,6 +100,26 @@ class Layer(LayerTree, base.Layer):
         self._added_metrics: list[tuple[Any, Any]] = []
         super().__init__(*args, **kwargs)
         self._layer_name = self._given_name or K.unique_name(self._base_name)
+
+    #: The policy that says in which dtype the layer computes; None for that of its variables.
+    _policy: Policy | None = None
+    _casts_inputs = False
+    #: Whether its weights are read in the dtype in which it computes; a layer may keep theirs.
+    _casts_weights = True
+
+    def _in_precision(self, inputs: Any) -> tuple[Any, Any]:
+        """The inputs as the layer's policy has them, and the dtype that its variables are read as."""
+        policy = self._policy
+        if policy is None:
+            return inputs, None
+        if policy.compute_dtype is None:
+            policy = self._policy = with_input_dtype(policy, nest.flatten(inputs)[0].dtype)
+        dtype = as_dtype(policy.compute_dtype)
+        if self._casts_inputs and dtype.is_floating:
+            inputs = nest.map_structure(
+                lambda t: cast(t, dtype) if t.dtype.is_floating else t, inputs
+            )
+        return inputs, dtype if policy.should_cast_variables else None
 
     # ---- variables ------------------------------------------------------------------------
 
@@ -134,6 +164,9 @@ class Layer(LayerTree, base.Layer):
             self._penalize(variable, regularizer)
         target = self._trainable_weights if trainable else self._non_trainable_weights
         target.append(variable)
+        casts = kwargs.get("experimental_autocast", self._casts_weights) and wanted.is_floating
+        if casts and self._policy is not None and self._policy.should_cast_variables:
+            return AutoCastVariable(variable)
         return variable
 
     def _penalize(self, variable: Any, regularizer: Any) -> None:
@@ -241,10 +274,12 @@ class Layer(LayerTree, base.Layer):
             self._fill_in(
                 mask, given, kwargs
             )  # after the weights, whose seeds count the nodes before them
+            called, dtype = self._in_precision(inputs)
             if self._dynamic and K.has_inputs(graph):
-                outputs = symbols_of(self, inputs)
+                outputs = symbols_of(self, called)
             else:
-                outputs = converted_if_needed(self.call)(inputs, *args, **kwargs)
+                with casting_to(dtype):
+                    outputs = converted_if_needed(self.call)(called, *args, **kwargs)
             if self.activity_regularizer is not None:
                 for output in nest.flatten(outputs):
                     examples = cast(array.shape(output)[0], output.dtype.base_dtype)

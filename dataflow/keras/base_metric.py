@@ -17,6 +17,7 @@ from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras import backend as K, initializers
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.call_nodes import tag
+from dataflow.keras.ragged_values import flat_values_of_same_rows
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast, div_no_nan
@@ -31,7 +32,8 @@ def weights_like(weights: Any, values: Any) -> Any:
 
     A last axis of 1 that ``values`` have not is dropped.
     """
-    weights = cast(weights, K.floatx())
+    kind = values.dtype.base_dtype
+    weights = cast(weights, kind if kind.is_floating else K.floatx())
     rank, wanted = weights.shape.ndims, values.shape.ndims
     if rank is None or wanted is None or rank == 0:
         return weights
@@ -235,6 +237,7 @@ class MeanMetricWrapper(Mean):
     def update_state(  # type: ignore[override]
         self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
     ) -> Any:
+        (y_true, y_pred), sample_weight = flat_values_of_same_rows([y_true, y_pred], sample_weight)
         y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
         if y_pred.dtype.is_integer:
             y_pred = cast(y_pred, self.dtype)

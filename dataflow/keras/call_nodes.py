@@ -20,7 +20,7 @@ def tag(tensor: Any, key: str, value: Any) -> None:
     """Attaches Keras metadata to a tensor: its ``history`` or its ``mask``."""
     if tensor is None:
         return
-    if tensor.extras is None:
+    if getattr(tensor, "extras", None) is None:  # sparse and ragged tensors begin without
         tensor.extras = {}
     tensor.extras[key] = value
     if key == "mask" and isinstance(tensor, Tensor):  # layers of programs read it there

@@ -20,6 +20,7 @@ from dataflow.keras import (
 from dataflow.keras.base_metric import Mean, MeanMetricWrapper, Metric, weights_like
 from dataflow.keras.call_nodes import tag_of
 from dataflow.keras.eager_steps import runs_eagerly
+from dataflow.keras.loss_scale_optimizer import LossScaleOptimizer
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast
@@ -142,7 +143,7 @@ class Compiling:
         if kwargs:
             raise TypeError(f"compile: unexpected argument {next(iter(kwargs))!r}.")
         with self._graph.as_default():
-            self.optimizer = optimizers.get(optimizer)
+            self.optimizer = self._scaled(optimizers.get(optimizer))
         self.loss = loss
         self._metrics, self._weighted_metrics = metrics or [], weighted_metrics or []
         self.loss_weights = loss_weights
@@ -162,6 +163,13 @@ class Compiling:
         if self.outputs:
             with self._graph.as_default():
                 self._make_training()
+
+    def _scaled(self, optimizer: Any) -> Any:
+        """The optimizer, with its loss scaled where the model's policy has a scale."""
+        scale = getattr(self._policy, "loss_scale", None)  # type: ignore[attr-defined]
+        if scale is None or isinstance(optimizer, LossScaleOptimizer):
+            return optimizer
+        return LossScaleOptimizer(optimizer, scale)
 
     @property
     def compile_settings(self) -> dict[str, Any]:

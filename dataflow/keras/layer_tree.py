@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from dataflow.keras.autocast_variables import AutoCastVariable
 from dataflow.layers.base import Layer
 from dataflow.ops.trackable import AutoTrackable, parts_in_attributes
 from dataflow.ops.variables import Variable
@@ -76,6 +77,9 @@ class LayerTree:
         for name, part in parts_in_attributes(self):
             if name not in self.not_parts:
                 yield name, part
+        for name, part in vars(self).items():
+            if isinstance(part, AutoCastVariable):
+                yield name, part.variable
 
     @property
     def submodules(self) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, training_data as data, training_tensors as tensors
 from dataflow.keras.backend_settings import settings
+from dataflow.keras.batch_results import concatenated
 from dataflow.keras.callback_list import CallbackList, StageCallbacks, print_evaluation, train_info
 from dataflow.keras.compiling import Compiling, loss_of, reached_from
 from dataflow.keras.eager_steps import EagerStep
@@ -581,7 +582,7 @@ class Training(Compiling):
             every.on_end({})
             if not parts:
                 return np.zeros([0, *(d or 0 for d in self.outputs[0].dims[1:])], "float32")
-            results = [np.concatenate(p) for p in zip(*parts, strict=True)]
+            results = [concatenated(p) for p in zip(*parts, strict=True)]
             return results[0] if len(results) == 1 else results
 
     def evaluate_generator(

@@ -28,6 +28,7 @@ from dataflow.ops import array
 from dataflow.ops.conditionals import cond
 from dataflow.ops.math import cast
 from dataflow.ops.partitioned_variable import PartitionedVariable
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variable_lists import global_variables
 from dataflow.ops.variable_scope import get_variable, variable_scope
@@ -64,7 +65,8 @@ class InputSpec:
 
     def check(self, layer: Layer, tensor: Tensor) -> None:
         """Raises `ValueError` when ``tensor``, an input of ``layer``, does not fit."""
-        dims = tensor.dims
+        sparse = isinstance(tensor, SparseTensor)
+        dims = shapes.as_dims(tensor.shape) if sparse else tensor.dims
         if self.dtype is not None and tensor.dtype.base_dtype is not as_dtype(self.dtype):
             self._refuse(layer, f"dtype={as_dtype(self.dtype).name}, found {tensor.dtype.name}")
         if dims is None:

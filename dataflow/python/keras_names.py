@@ -11,10 +11,7 @@ from dataflow.keras.call_nodes import tag_of
 from dataflow.keras.confusion_metrics import filter_top_k
 from dataflow.keras.losses import Reduction
 from dataflow.keras.op_layers import complete_history
-from dataflow.ops.assertions import assert_equal
-from dataflow.ops.control_flow import with_dependencies
-from dataflow.ops.ragged_tensor import RaggedTensor
-from dataflow.ops.reshape import expand_dims
+from dataflow.keras.ragged_values import flat_values_of_same_rows
 from dataflow.ops.sources import placeholder
 
 __all__ = [
@@ -30,12 +27,14 @@ __all__ = [
     "have_all_keras_metadata",
     "parse_init_thresholds",
     "ragged_assert_compatible_and_get_flat_values",
+    "v2_dtype_behavior_enabled",
 ]
 
 OptimizerV2 = Optimizer
 ReductionV2 = Reduction
 NEG_INF = -1e10
 _filter_top_k = filter_top_k
+ragged_assert_compatible_and_get_flat_values = flat_values_of_same_rows
 
 
 class _Named(enum.StrEnum):
@@ -92,36 +91,9 @@ def parse_init_thresholds(thresholds: Any, default_threshold: float = 0.5) -> li
     return listed
 
 
-def ragged_assert_compatible_and_get_flat_values(values: Any, mask: Any = None) -> Any:
-    """(values, mask); of ragged tensors their ``flat_values``, with an axis of 1 behind, once their rows are as long.
-
-    ``values`` is one tensor or a list of them. Raises `TypeError` where only some are ragged, `ValueError` where they
-    have other numbers of ragged axes.
-    """
-    listed = values if isinstance(values, list) else [values]
-    ragged = [isinstance(one, RaggedTensor) for one in listed]
-    if not any(ragged) and not isinstance(mask, RaggedTensor):
-        return values, mask
-    if not all(ragged) or not (mask is None or isinstance(mask, RaggedTensor)):
-        raise TypeError("Ragged and dense tensors: values and mask must all be ragged, or none.")
-    splits = [one.nested_row_splits for one in (*listed, *([] if mask is None else [mask]))]
-    if len({len(one) for one in splits}) > 1:
-        raise ValueError(
-            f"Inputs must have identical ragged splits, got {[len(s) for s in splits]} ragged axes."
-        )
-    same = [
-        assert_equal(a, b, message="Inputs must have identical ragged splits")
-        for other in splits[1:]
-        for a, b in zip(splits[0], other, strict=True)
-    ]
-
-    def flat(one: Any) -> Any:
-        return expand_dims(
-            with_dependencies([op for op in same if op is not None], one.flat_values), -1
-        )
-
-    found = [flat(one) for one in listed]
-    return found if isinstance(values, list) else found[0], None if mask is None else flat(mask)
+def v2_dtype_behavior_enabled() -> bool:
+    """Whether layers have TensorFlow 2's dtypes, float32 and not that of their input: they never have."""
+    return False
 
 
 def create_keras_history(tensors: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import dataflow.keras
+from dataflow.graph.eager import executing_eagerly
 from dataflow.python.keras_modes import get_model_type
 
 __all__ = [
@@ -27,7 +28,9 @@ keras: Any = dataflow.keras
 
 
 def get_expected_metric_variable_names(var_names: list[str], name_suffix: str = "") -> list[str]:
-    """The names of a metric's variables: with the suffix of a second metric, and the output's number."""
+    """The names of a metric's variables; in a graph those of a second metric have a suffix, in eager code none."""
+    if executing_eagerly():
+        name_suffix = ""
     return [f"{name}{name_suffix}:0" for name in var_names]
 
 

@@ -16,6 +16,7 @@ keras.layers.rnn_cell_wrapper_v2 : rnn.cells nn
 keras.saving.{save model_config} : keras.models
 keras.saving.saved_model_experimental : keras.experimental
 keras.saving.saving_utils : python.keras_saving
+keras.utils.kernelized_utils : keras.layers.kernelized
 python.saved_model.{save load} : saved_model
 keras.utils.mode_keys : python.mode_keys
 keras.utils.metrics_utils : python.keras_names keras.confusion_metrics

@@ -234,6 +234,8 @@ python.kernel_tests.random.util : python.random_number_tests
 python.kernel_tests.signal.test_util : python.random_number_tests
 python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
 keras.mixed_precision.experimental.loss_scale_optimizer : keras.loss_scale_optimizer
+keras.mixed_precision.experimental.policy : keras.precision_policies
+keras.mixed_precision.experimental.autocast_variable : keras.autocast_variables
 keras.utils.data_utils : keras.utils keras.utils.data_files keras.utils.enqueuers
 keras.utils.tf_utils : python.keras_tensors
 keras.utils.metrics_utils : keras.confusion_metrics

@@ -26,6 +26,7 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
     the averages forget what they began with, as there: after the first batch they are that batch's.
     """
 
+    _casts_weights = False
     supports_masking = True
 
     def __init__(
@@ -126,6 +127,7 @@ class LayerNormalization(Layer):
     Ba, Kiros and Hinton 2016. ``gamma`` and ``beta`` have the sizes of ``axis``.
     """
 
+    _casts_weights = False
     supports_masking = True
 
     def __init__(

@@ -1,0 +1,5 @@
+"""`tf.keras.mixed_precision`."""
+
+from dataflow.keras.mixed_precision import experimental
+
+__all__ = ["experimental"]
