@@ -128,8 +128,16 @@ def _holds_something(part: Any, seen: set[int]) -> bool:
 
 
 def parts_of(value: Any) -> list[tuple[str, Any]]:
-    """(name, part) of the trackable parts of ``value``; a name stands for its last part."""
+    """(name, part) of the trackable parts of ``value``; a name stands for its last part.
+
+    Raises `NotImplementedError` for a class that says that no checkpoint holds its objects.
+    """
     found: Iterable[tuple[str, Any]]
+    if getattr(type(value), "is_in_no_checkpoint", False):
+        raise NotImplementedError(
+            f"{type(value).__name__} derives from NotTrackable: no checkpoint holds its objects. Leave it out of the "
+            "Checkpoint, and of the attributes of what it saves."
+        )
     if isinstance(value, Variable):
         found = ()
     elif isinstance(value, list):

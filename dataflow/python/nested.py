@@ -23,6 +23,7 @@ __all__ = [
     "get_traverse_shallow_structure",
     "map_structure_with_paths",
     "map_structure_with_tuple_paths",
+    "yield_flat_paths",
     "yield_flattened_paths",
 ]
 
@@ -100,6 +101,9 @@ def flatten_with_tuple_paths(
 def yield_flattened_paths(nest: Any, expand_composites: bool = False) -> Iterator[tuple[Any, ...]]:
     """The path of each leaf."""
     return (path for path, _ in leaves_with_paths(nest))
+
+
+yield_flat_paths = yield_flattened_paths
 
 
 def flatten_with_joined_string_paths(

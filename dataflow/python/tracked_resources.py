@@ -27,7 +27,9 @@ _trackers: list[ResourceTracker] = []
 
 
 class NotTrackable:
-    """A mark on classes whose objects no checkpoint holds."""
+    """A mark on classes whose objects no checkpoint holds: saving one raises `NotImplementedError`."""
+
+    is_in_no_checkpoint = True
 
 
 class ResourceTracker:

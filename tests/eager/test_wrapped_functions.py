@@ -143,3 +143,17 @@ def test_tests_of_eager_programs_compare_eager_tensors_in_a_graph() -> None:
 
     Case("test_it").debug()
     assert test.main is not tf.test.main
+
+
+def test_what_is_marked_as_in_no_checkpoint_is_not_saved_without_a_word(tmp_path) -> None:
+    from dataflow.python.training.tracking import tracking
+
+    class First(tracking.NotTrackable, tracking.AutoTrackable):
+        pass
+
+    class Last(tracking.AutoTrackable, tracking.NotTrackable):
+        pass
+
+    for made in (First(), Last()):
+        with pytest.raises(NotImplementedError, match="derives from NotTrackable"):
+            tf.train.Checkpoint(x=made).save(str(tmp_path / "model"))

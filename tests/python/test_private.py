@@ -243,6 +243,7 @@ def test_nested_structures_beyond_tf_nest() -> None:
     joined = dict(nest.flatten_with_joined_string_paths(structure))
     assert joined == {"a/0": 1, "a/1/a": 2, "a/1/b": 3, "b": 4}
     assert list(nest.yield_flattened_paths(structure))[1] == ("a", 1, "a")
+    assert list(nest.yield_flat_paths(structure)) == list(nest.yield_flattened_paths(structure))
     assert nest.map_structure_with_paths(lambda p, x: f"{p}={x}", {"a": [1]}) == {"a": ["a/0=1"]}
     lists = nest.get_traverse_shallow_structure(lambda s: isinstance(s, (list, dict)), structure)
     assert lists == {"a": [False, False], "b": False}
