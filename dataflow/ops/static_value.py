@@ -328,10 +328,12 @@ _extreme("Max", np.max)
 _extreme("Min", np.min)
 
 
-@static_rule("Squeeze", "Identity", "ExpandDims")
+@static_rule("Squeeze", "Identity", "ExpandDims", "Reshape")
 def _passed_on(op: Operation) -> Any:
     value = static_value(op.inputs[0])
     if value is None or op.type == "Identity":
         return value
     dims = op.outputs[0].dims
-    return None if dims is None or None in dims else value.reshape(dims)
+    if dims is None or None in dims or op.outputs[0].shape.num_elements() != np.size(value):
+        return None
+    return np.reshape(value, dims)

@@ -65,3 +65,13 @@ def test_sizes_are_known_through_rounding() -> None:
     low, high = (tf.cast(f(half), tf.int32) for f in (tf.floor, tf.ceil))
     assert tf.ones(low).shape.as_list() == [1, 2]
     assert tf.ones(high).shape.as_list() == [2, 3]
+
+
+def test_a_size_alone_is_a_shape() -> None:
+    """``tf.ones(tf.shape(x)[1])``: a scalar for a shape becomes a list of one size."""
+    x = tf.placeholder(tf.float32, [None, 4])
+    assert tf.ones(tf.shape(x)[1]).shape.as_list() == [4]
+    assert tf.zeros(tf.shape(x)[0]).shape.as_list() == [None]
+    assert tf.fill(tf.reshape(tf.shape(tf.zeros([5, 4])), [-1]), 1).shape.as_list() == [5, 4]
+    unknown = tf.reshape(tf.constant([1, 2, 3, 4]), tf.placeholder(tf.int32, [2]))
+    assert tf.get_static_value(unknown) is None
