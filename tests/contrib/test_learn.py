@@ -225,6 +225,49 @@ def test_experiments(tmp_path) -> None:
     assert experiment(tmp_path / "b").test()["global_step"] == 1
 
 
+def evaluated_steps(folder) -> list[int]:
+    """The steps of the checkpoints that were evaluated, in order."""
+    return [
+        event.step
+        for name in sorted(os.listdir(folder / "eval"))
+        for event in tf.train.summary_iterator(str(folder / "eval" / name))
+        if event.summary.value
+    ]
+
+
+@pytest.mark.parametrize("kind", ["learn", "core"])
+def test_an_experiment_evaluates_new_checkpoints_of_one_training(tmp_path, kind) -> None:
+    """As TensorFlow: ``min_eval_frequency=1`` evaluates each checkpoint, and takes none of its own."""
+    reads = []
+
+    def data():
+        x, y = arrays()
+        return (x if kind == "learn" else {"x": x}), y
+
+    def rows():
+        reads.append(1)
+        return data()
+
+    if kind == "learn":
+        model = own_estimator(tmp_path, save_checkpoints_steps=10)
+    else:
+        config = tf.estimator.RunConfig(str(tmp_path), save_checkpoints_steps=10)
+        column = tf.feature_column.numeric_column("x", X.shape[1])
+        model = tf.estimator.LinearRegressor([column], config=config)
+    plan = learn.Experiment(
+        model, rows, data, None, 25, 1, min_eval_frequency=1, check_interval_secs=None
+    )
+    assert plan.train_and_evaluate()[0]["global_step"] == 25
+    assert len(reads) == 1
+    steps = evaluated_steps(tmp_path)
+    assert steps[-1] == 25 and {10, 20} <= set(steps) <= {0, 1, 10, 11, 20, 21, 25}
+
+
+def test_an_experiment_without_a_frequency_evaluates_at_the_end(tmp_path) -> None:
+    experiment(tmp_path, min_eval_frequency=0).train_and_evaluate()
+    assert evaluated_steps(tmp_path) == [40]
+
+
 def test_an_experiment_trains_and_evaluates_in_turns(tmp_path) -> None:
     seen = []
 

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from dataflow.contrib.learn.exports import ExportStrategy
+from dataflow.contrib.learn.monitors import replace_monitors_with_hooks
 from dataflow.estimator.cluster_training import start_server
 from dataflow.graph.collections import GraphKeys
 
@@ -14,9 +15,10 @@ from dataflow.graph.collections import GraphKeys
 class Experiment:
     """`train`, `evaluate`, `train_and_evaluate` and `test` of one estimator on its data.
 
-    The estimator is one of `tf.contrib.learn` or of `tf.estimator`. ``min_eval_frequency`` is the
-    number of steps between two evaluations in `train_and_evaluate`; without it there is one, at the
-    end. ``eval_metrics`` are those of ``Estimator.evaluate``, for estimators of `tf.contrib.learn`.
+    The estimator is one of `tf.contrib.learn` or of `tf.estimator`. `train_and_evaluate` looks every
+    ``min_eval_frequency`` steps (1 by default, never with 0), and at most every ``check_interval_secs``
+    seconds, whether there is a new checkpoint to evaluate; the last one is evaluated at the end.
+    ``eval_metrics`` are those of ``Estimator.evaluate``, for estimators of `tf.contrib.learn`.
     ``export_strategies``: one `ExportStrategy` or a list of them with different names, of what is exported
     after the last evaluation.
     """
@@ -38,6 +40,7 @@ class Experiment:
         delay_workers_by_global_step: bool = False,
         export_strategies: Any = None,
         train_steps_per_iteration: int | None = None,
+        check_interval_secs: float | None = 5,
     ) -> None:
         if not hasattr(estimator, "evaluate"):
             raise ValueError("`estimator` must implement `Evaluable`.")
@@ -68,6 +71,7 @@ class Experiment:
                 f"`train_steps_per_iteration` must be an integer. Got {train_steps_per_iteration!r}."
             )
         self._steps_per_iteration = train_steps_per_iteration
+        self._check_interval_secs = check_interval_secs
 
     @property
     def estimator(self) -> Any:
@@ -94,7 +98,7 @@ class Experiment:
             )
         return self._estimator.train(
             input_fn=self._train_input_fn,
-            hooks=self._train_monitors,
+            hooks=replace_monitors_with_hooks(self._train_monitors, self._estimator),
             steps=steps,
             max_steps=max_steps,
         )
@@ -140,12 +144,34 @@ class Experiment:
         return self._evaluate(name or "one_pass", self._eval_steps)
 
     def train_and_evaluate(self) -> tuple[dict[str, Any], list[Any]]:
-        """Trains, with evaluations every ``min_eval_frequency`` steps and one at the end.
+        """Trains up to step ``train_steps``; evaluates new checkpoints on the way, and the last one.
 
         Returns (the last metrics, what the export strategies returned).
         """
-        found = self._trained_and_evaluated()
+        monitors = self._train_monitors
+        frequency = self._min_eval_frequency
+        if frequency is None:
+            frequency = 1
+        if frequency:
+            self._train_monitors = [*monitors, self._validation(frequency)]
+        try:
+            self.train(delay_secs=0)
+        finally:
+            self._train_monitors = monitors
+        found = self._evaluate(None, self._eval_steps)
         return found, self._exported(found)
+
+    def _validation(self, every_n_steps: int) -> Any:
+        from dataflow.contrib.learn.validation_monitor import ValidationMonitor
+
+        return ValidationMonitor(
+            input_fn=self._eval_input_fn,
+            eval_steps=self._eval_steps,
+            every_n_steps=every_n_steps,
+            metrics=self._eval_metrics,
+            hooks=self._eval_hooks,
+            check_interval_secs=self._check_interval_secs,
+        )
 
     def _exported(self, metrics: Any) -> list[Any]:
         folder = os.path.join(os.fspath(self._estimator.model_dir), "export")
@@ -155,22 +181,6 @@ class Experiment:
             )
             for strategy in self._export_strategies
         ]
-
-    def _trained_and_evaluated(self) -> dict[str, Any]:
-        every = self._min_eval_frequency or self._steps_per_iteration
-        if not every or self._train_steps is None:
-            self.train()
-            return self._evaluate(None, self._eval_steps)
-        found: dict[str, Any] = {}
-        step = self._reached()
-        while step < self._train_steps:
-            self._fit(max_steps=min(step + every, self._train_steps))
-            now = self._reached()
-            found = self._evaluate(None, self._eval_steps)
-            if now == step:
-                break  # the input has ended
-            step = now
-        return found or self._evaluate(None, self._eval_steps)
 
     local_run = train_and_evaluate
 
@@ -193,12 +203,6 @@ class Experiment:
             self._fit(steps=every)
             found = self._evaluate("one_pass", self._eval_steps)
         return found, None if found is None else self._exported(found)
-
-    def _reached(self) -> int:
-        from dataflow.train.checkpoint_management import latest_checkpoint, load_variable
-
-        found = latest_checkpoint(self._estimator.model_dir)
-        return 0 if found is None else int(load_variable(found, GraphKeys.GLOBAL_STEP))
 
     def continuous_eval(
         self,
