@@ -67,7 +67,14 @@ def _translator(code: str) -> Callable[[str], str]:
     table: dict[str, str] = {}
     for part in ("checks", "widgets"):
         table |= read_table(code).get(part, {})
-    return translator(table)
+    return translator(in_company(table))
+
+
+def in_company(table: Mapping[str, str]) -> dict[str, str]:
+    """A table in which a sentence that a source begins with a space, as it follows others, is there without it, too:
+    what is said is taken apart into sentences at the spaces between them.
+    """
+    return {key[1:]: said[1:] for key, said in table.items() if key[:1] == " "} | dict(table)
 
 
 def translate(text: str) -> str:

@@ -16,6 +16,7 @@ from dataflow import course
 from dataflow.course import translations
 from dataflow.course.exercise import Verdict, exercise, expect
 from dataflow.course.translations import read_table, translate, translator
+from dataflow_widgets.base import words_of
 from tests.widgets.test_javascript import node_program
 
 TABLE = {
@@ -85,6 +86,36 @@ def test_every_sentence_is_found_by_its_template(part: str) -> None:
         if got != translations._fill(said, fill):
             wrong[english] = got
     assert wrong == {}
+
+
+@pytest.mark.parametrize("code", [code for code in translations.languages() if code != "en"])
+def test_a_sentence_that_follows_others_is_found_there(code: str) -> None:
+    """A source begins it with a space; what is said is taken apart at the spaces between sentences."""
+    say = translator(words_of(code))
+    wrong = {}
+    for english, said in words_of(code).items():
+        if english[:1] == " " and english[1:2].isupper():
+            fill = [f"n{i}" for i in range(9)]
+            got = say("You marked nothing." + translations._fill(english, fill))
+            if not got.endswith(translations._fill(said, fill)):
+                wrong[english] = got
+    assert wrong == {}
+
+
+@pytest.mark.usefixtures("german")
+def test_what_is_said_of_a_run_is_german_to_its_end() -> None:
+    said = "6 operations: 1 fetched, 0 fed, 5 needed, 1 pruned"
+    german = "6 Operationen: 1 geholt, 0 gefüttert, 5 gebraucht, 1 beschnitten"
+    say = translator(words_of("de"))
+    assert say(said) == german
+    assert (
+        say(f"{said}. The run failed in 'row'.") == f"{german}. Der Lauf ist in 'row' gescheitert."
+    )
+    dashed = f"{said} (dashed). The run was interrupted."
+    assert say(dashed) == f"{german} (gestrichelt). Der Lauf wurde unterbrochen."
+    why = "a is not pruned: a -> b is a path to what is fetched."
+    assert say(why) == "a wird nicht beschnitten: a -> b ist ein Weg zu dem, was geholt wird."
+    assert [say(f"{each}") for each in ("✗ wrong", "→ missed")] == ["✗ falsch", "→ übersehen"]
 
 
 @exercise("Any operation will do: tf.negative(useless), or useless + 1.", "two", "three")

@@ -46,7 +46,7 @@ def packed(name: str) -> bytes:
 def words_of(language: str) -> dict[str, str]:
     """What widgets say, in English, and the same in ``language``."""
     table = translations.read_table(language)
-    return table["widgets"] | table["page"]
+    return translations.in_company(table["widgets"] | table["page"])
 
 
 @cache

@@ -16,12 +16,12 @@ def count_words(num_nodes: int, marks: Mapping[str, Any] | None) -> str:
     if not marks or "needed" not in marks:
         return plural(num_nodes, "operation")
     touched = {*marks["fetched"], *marks["fed"], *marks["needed"]}
-    counts = (
+    failure = f". {marks['failure']}" if marks.get("failure") else ""
+    return (
         f"{plural(num_nodes, 'operation')}: {len(marks['fetched'])} fetched, "
         f"{len(marks['fed'])} fed, {len(marks['needed'])} needed, "
-        f"{num_nodes - len(touched)} pruned"
+        f"{num_nodes - len(touched)} pruned{failure}"
     )
-    return f"{counts}. {marks['failure']}" if marks.get("failure") else counts
 
 
 def state_words(index: int, marks: Mapping[str, Any] | None) -> str:

@@ -6,7 +6,7 @@ import { coloring } from "../shared/palette.js";
 import { GraphPane, layoutNote } from "../shared/graph_canvas.js";
 import { waveLevels } from "./wave.js";
 
-const SIGNS = { right: "✓", wrong: "✗", missed: "→" };
+const GRADES = { right: "✓ right", wrong: "✗ wrong", missed: "→ missed" };
 
 export const forms = { nodes, order, rows, choice, value };
 
@@ -36,7 +36,7 @@ function nodes(question, { store, frame, changed, settled }) {
     ask: () => store.host.ask({ send: (message) => store.send(message) }),
     word: (item) => {
       const grade = gradeOf(item);
-      if (grade) return `${SIGNS[grade]} ${grade}`;
+      if (grade) return GRADES[grade];
       return !item.group && picked.has(store.graph.nodes[item.index].name) ? "marked" : "";
     },
     onactivate: (item) => {

@@ -187,7 +187,7 @@ class PrunedQuestion(NodesQuestion):
         elif name in self._of["fetched"]:
             why = "you asked for it"
         else:
-            why = " -> ".join(self._path(name)) + " is a path to what is fetched"
+            why = f"{' -> '.join(self._path(name))} is a path to what is fetched"
         return f"{name} is not pruned: {why}."
 
     def _path(self, start: str) -> list[str]:

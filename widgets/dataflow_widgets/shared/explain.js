@@ -129,7 +129,7 @@ export function countWords(total, marks) {
 /** The same words where only dashes mark what is pruned. */
 export function dashedWords(words) {
   const [, total, fetched, fed, needed, pruned, rest] = /^(.+): (\d+) fetched, (\d+) fed, (\d+) needed, (\d+) pruned(.*)$/.exec(words) ?? [];
-  return total ? `${total}: ${fetched} fetched, ${fed} fed, ${needed} needed, ${pruned} pruned (dashed)` + rest : words;
+  return total ? `${total}: ${fetched} fetched, ${fed} fed, ${needed} needed, ${pruned} pruned (dashed)${rest}` : words;
 }
 
 export { parseInput };
