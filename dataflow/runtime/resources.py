@@ -23,7 +23,7 @@ class VariableResource:
     earlier readers of the variable keep the value that they saw.
     """
 
-    __slots__ = ("__weakref__", "array", "by_handle", "dims", "dtype", "lock", "name")
+    __slots__ = ("__weakref__", "array", "by_handle", "dims", "dtype", "lock", "name", "was_reset")
 
     def __init__(self, name: str, dtype: DType, by_handle: bool = False, dims: Dims = None) -> None:
         self.name = name
@@ -33,10 +33,27 @@ class VariableResource:
         #: The shape that its first value must have; None: any.
         self.dims = dims
         self.array: Any = None
-        if not by_handle and dims is not None and 0 in dims and None not in dims:
-            # As in TensorFlow: a tensor without elements needs no memory, so it counts as initialized.
-            self.array = np.empty(dims, dtype.as_numpy_dtype)
         self.lock = threading.RLock()
+        self.was_reset = False
+        self._begin()
+
+    def _begin(self) -> None:
+        dims = self.dims
+        if not self.by_handle and dims is not None and 0 in dims and None not in dims:
+            # As in TensorFlow: a tensor without elements needs no memory, so it counts as initialized.
+            self.array = np.empty(dims, self.dtype.as_numpy_dtype)
+
+    def reset(self) -> None:
+        """Makes it uninitialized, for all who hold it."""
+        with self.lock:
+            self.array, self.was_reset = None, True
+            self._begin()
+
+    def serves(self, dtype: DType, by_handle: bool, dims: Dims) -> bool:
+        """Whether it is for such a variable. One that was reset and got no value may be for no other."""
+        if not self.was_reset or self.array is not None:
+            return True
+        return self.dtype == dtype and self.by_handle == by_handle and self.dims == dims
 
     def read(self) -> Any:
         """The array; raises `FailedPreconditionError` when there is none yet."""
@@ -124,16 +141,42 @@ class ResourceManager:
     def variable(
         self, container: str, name: str, dtype: DType, by_handle: bool = False, dims: Dims = None
     ) -> VariableResource:
-        """The variable of this name, created empty if it does not exist."""
-        found = self.get_or_create(
-            container, "variable", name, lambda: VariableResource(name, dtype, by_handle, dims)
-        )
+        """The variable of this name, created empty if it does not exist.
+
+        One that was reset is replaced where it was created for another kind of variable.
+        """
+
+        def create() -> VariableResource:
+            return VariableResource(name, dtype, by_handle, dims)
+
+        found = self.get_or_create(container, "variable", name, create)
+        if not found.serves(dtype, by_handle, dims):
+            found = create()
+            self.put(container, "variable", name, found)
         return found  # type: ignore[no-any-return]
 
     def items(self, kind: str) -> list[tuple[str, Any]]:
-        """(name, resource) of every resource of a kind."""
+        """(name, resource) of every resource of a kind; of variables not those that were reset since."""
         with self._lock:
-            return [(n, r) for (_, k, n), r in self._resources.items() if k == kind]
+            found = [(n, r) for (_, k, n), r in self._resources.items() if k == kind]
+        if kind == "variable":
+            return [(n, r) for n, r in found if r.array is not None or not r.was_reset]
+        return found
+
+    def reset(self, containers: list[str] | None = None) -> None:
+        """Drops all resources, or those of the given containers; variables stay, without a value.
+
+        So plans that hold a variable go on sharing it with those that are made later.
+        """
+        with self._lock:
+            for key, resource in list(self._resources.items()):
+                if containers is not None and key[0] not in containers:
+                    continue
+                if isinstance(resource, VariableResource):
+                    resource.reset()
+                else:
+                    del self._resources[key]
+            self.changes += 1
 
     def clear(self, containers: list[str] | None = None) -> None:
         """Drops all resources, or those of the given containers."""

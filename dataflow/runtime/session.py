@@ -57,7 +57,11 @@ class Session(BaseSession):
     def reset(
         target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
     ) -> None:
-        """Clears the variables (of the given containers) on a server."""
+        """Clears the variables, queues and tables (of the given containers) on all tasks of a server's cluster.
+
+        The sessions on ``target`` end: what they run then raises `tf.errors.AbortedError`. Those on other tasks go on,
+        and find their variables uninitialized.
+        """
         provided("cluster").reset(target, containers, config)
 
 

@@ -137,3 +137,32 @@ def test_a_resource_has_its_shared_name_or_the_nodes():
     assert (named.resource_name, named.container) == ("shared", "here")
     assert named.resource("kind", lambda: 7) == resources.get("here", "kind", "shared") == 7
     assert context_of(resources).resource("kind", lambda: 8) == resources.get("", "kind", "node")
+
+
+def test_a_reset_leaves_variables_without_a_value_and_drops_the_rest():
+    resources = ResourceManager()
+    kept = resources.variable("", "kept", tf.float32, dims=(2,))
+    kept.array = np.ones(2, np.float32)
+    elsewhere = resources.variable("there", "kept", tf.float32)
+    elsewhere.array = np.ones(1, np.float32)
+    no_elements = resources.variable("", "empty", tf.int32, dims=(0, 3))
+    resources.put("", "queue", "q", object())
+    changes = resources.changes
+    resources.reset([""])
+    assert kept.array is None and elsewhere.array is not None and resources.changes > changes
+    assert no_elements.array.shape == (0, 3)
+    assert resources.get("", "queue", "q") is None
+    assert [name for name, _ in resources.items("variable")] == ["kept", "empty"]
+    assert resources.variable("", "kept", tf.float32, dims=(2,)) is kept
+
+
+def test_after_a_reset_a_name_may_stand_for_another_variable():
+    resources = ResourceManager()
+    first = resources.variable("", "v", tf.float32, dims=(2,))
+    assert resources.variable("", "v", tf.float32, dims=(3,)) is first, "never reset"
+    resources.reset()
+    for other in ((tf.int32, False, (2,)), (tf.int32, True, None), (tf.int32, False, (3,))):
+        found = resources.variable("", "v", *other)
+        assert found is not first and (found.dtype, found.by_handle, found.dims) == other
+        resources.reset()
+        first = found

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 class LocalMaster:
     """The target's server lives in this process: its master works on this very graph."""
 
-    #: Prepared steps stay valid as long as the server lives.
-    generation = 0
-
     def __init__(self, server: Server, graph: Graph, config: ConfigProto | None) -> None:
         self.server = server
         self.task: str = server.task
         self.master = server.new_master_session(config, rewrite_options_of(config))
+
+    @property
+    def generation(self) -> int:
+        """Prepared steps stay valid as long as this does not change: until the cluster is reset."""
+        return self.master.generation
 
     def prepare(self, combination: Combination, deadline: float | None) -> None:
         """Cut the graph and register the partitions; see `MasterSession.prepare`."""

@@ -75,6 +75,9 @@ class MasterSession:
         #: Tasks that were restarted since this session first used them; their state is lost.
         self.restarted: set[str] = set()
         self.closed = False
+        #: Counts what makes prepared steps useless.
+        self.generation = 0
+        self._was_reset = False
         self._task_session = task_session
         self.traffic = task_session.load.traffic
         self._soft = allow_soft_placement
@@ -109,8 +112,9 @@ class MasterSession:
         """Cut the graph for these fetches and feeds and register its partitions with their tasks.
 
         ``traced``: its steps will be traced, see `CompiledPartition`. Raises DeadlineExceededError when the
-        tasks have not answered by the deadline (on the clock of `time.monotonic`).
+        tasks have not answered by the deadline (on the clock of `time.monotonic`), AbortedError after `reset`.
         """
+        self._check()
         cut = self._cut(fetch_tensors, fetch_operations, feeds)
         partitions = dict(cut.partitions)
         own = partitions.pop(self.task, None)
@@ -244,6 +248,7 @@ class MasterSession:
         ``watch`` is a client's connection: the step is canceled when it ends. Raises the classes of
         `tf.errors`; UnavailableError or AbortedError name the task that was lost.
         """
+        self._check()
         self.num_steps += 1
         count = prefetch.note_run()
         seconds = timeout_seconds or self.timeout_seconds
@@ -294,16 +299,34 @@ class MasterSession:
         """Return, once, why a step failed."""
         return self._verdicts.pop(step, None)
 
+    def _check(self) -> None:
+        if self._was_reset:
+            raise errors.AbortedError(
+                None,
+                None,
+                f"This session was ended by tf.Session.reset on {self.task}. Make a new tf.Session; variables "
+                "must be initialized or restored.",
+            )
+
+    def reset(self) -> None:
+        """Cancel its steps; whoever goes on using it gets an AbortedError. It is still to be closed."""
+        self._was_reset = self.closed = True
+        self.generation += 1
+        self._cancel_steps()
+
+    def _cancel_steps(self) -> None:
+        for run in list(self._active):
+            run.cancel_from_outside()
+        for connection in list(self.in_use):
+            connection.wake()  # wakes the thread that waits for it, which closes it
+
     def close(self) -> None:
         """Cancel the steps of other threads; let the tasks drop what this session registered.
 
         A step that another thread is still preparing ends as soon as it begins.
         """
         self.closed = True
-        for run in list(self._active):
-            run.cancel_from_outside()
-        for connection in list(self.in_use):
-            connection.wake()  # wakes the thread that waits for it, which closes it
+        self._cancel_steps()
         addresses = self.addresses  # none once the server has stopped: no task can be reached then
         for task in sorted(self._contacted & addresses.keys()):
             try:

@@ -53,11 +53,11 @@ class MasterService:
 
     def _find(self, head: dict[str, Any]) -> _ClientSession:
         session = self._sessions.get(str(head.get("session")))
-        if session is None:
+        if session is None or session.master.closed:
             raise AbortedError(
                 None,
                 None,
-                f"{self.server.task} does not know this session: the server was restarted, or the "
+                f"{self.server.task} does not know this session: the server was restarted or reset, or the "
                 "session was closed. Make a new tf.Session; variables must be restored.",
             )
         return session

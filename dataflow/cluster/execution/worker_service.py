@@ -405,7 +405,7 @@ class WorkerService:
 
     @answers("reset")
     def _reset(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
-        self.resources.clear(head.get("containers") or None)
+        self.resources.reset(head.get("containers") or None)
 
     def cancel_all(self) -> None:
         """Cancel every step; called when the task stops."""

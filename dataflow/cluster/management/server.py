@@ -374,8 +374,12 @@ class Server:
         return found
 
     def reset_cluster(self, containers: list[str]) -> None:
-        """Clear variables on every task of the cluster that can be reached."""
-        self.resources.clear(containers or None)
+        """End this server's sessions, and clear variables on every task of the cluster that can be reached."""
+        with self._lock:
+            sessions = list(self._sessions)
+        for session in sessions:
+            session.reset()
+        self.resources.reset(containers or None)
         for task, address in self._spec.addresses().items():
             if task == self.task:
                 continue
@@ -384,6 +388,8 @@ class Server:
                 connection.deadline = time.monotonic() + _RESET_SECONDS
                 call(connection, "reset", {"containers": containers})
                 self._pool.give(connection)
+        for session in sessions:
+            self.end_master_session(session)
 
     def __enter__(self) -> Server:
         return self

@@ -189,7 +189,7 @@ class Listener:
             return list(self._connections)
 
     def close(self) -> None:
-        """Stop listening and close every connection."""
+        """Stop listening and end every connection; its own thread closes it, as others may not (`Connection.wake`)."""
         with self._lock:
             if self._closed:
                 return
@@ -202,7 +202,7 @@ class Listener:
             if sock is not None:
                 sock.close()
         for connection in connections:
-            connection.close()
+            connection.wake()
         if self._group is not None:
             self._group.close()
         os.close(self._wake_write)

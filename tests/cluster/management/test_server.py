@@ -226,6 +226,69 @@ def test_variables_live_on_their_task_and_are_shared(cluster):
             fourth.run(variable)
 
 
+def test_a_reset_ends_the_sessions_on_its_target(cluster):
+    variable, step = counter()
+    queue = tf.FIFOQueue(1, tf.float32, [], shared_name="never filled")
+    waiting = queue.dequeue()
+    ended, errors = tf.Session(cluster["worker:0"].target), []
+
+    def wait():
+        try:
+            ended.run(waiting)
+        except tf.errors.OpError as error:
+            errors.append(type(error))
+
+    ended.run(variable.initializer)
+    assert ended.run(step) == 1.0
+    thread = threading.Thread(target=wait)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while "never filled" not in cluster["worker:0"].status()["queues"]:
+        assert time.monotonic() < deadline and thread.is_alive()
+        time.sleep(0.01)
+    tf.Session.reset(cluster["worker:0"].target)
+    thread.join(20)
+    assert errors == [tf.errors.CancelledError]
+    for fetch in (variable, step, variable.initializer):
+        with pytest.raises(
+            tf.errors.AbortedError, match="ended by tf.Session.reset on /job:worker"
+        ):
+            ended.run(fetch)
+    ended.close()
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(variable.initializer)
+        assert session.run(step) == 1.0
+
+
+@pytest.mark.parametrize("num_runs", [1, 30])
+def test_a_session_on_another_task_goes_on_after_a_reset(cluster, num_runs):
+    """It finds no value, and then shares that of those who made one: plans that it kept hold no variable of before."""
+    variable, step = counter()
+    with tf.Session(cluster["worker:1"].target) as other:
+        other.run(variable.initializer)
+        for _ in range(num_runs):
+            other.run(step)
+        tf.Session.reset(cluster["worker:0"].target)
+        for fetch in (variable, step):
+            with pytest.raises(tf.errors.FailedPreconditionError, match="counter"):
+                other.run(fetch)
+        with tf.Session(cluster["worker:0"].target) as session:
+            session.run(variable.initializer)
+            session.run(step)
+            other.run(step)
+            assert session.run(variable) == other.run(variable) == 2.0
+
+
+def test_after_a_reset_a_variable_may_be_of_another_shape_and_type(cluster):
+    for value in (1.0, [1, 2, 3]):
+        with tf.Graph().as_default(), tf.device("/job:ps/task:0"):
+            variable = tf.Variable(value, name="of_two_kinds")
+            with tf.Session(cluster["worker:0"].target) as session:
+                session.run(variable.initializer)
+                assert session.run(variable).tolist() == value
+        tf.Session.reset(cluster["worker:0"].target)
+
+
 def test_feeds_and_fetches_of_every_kind(cluster):
     with tf.device("/job:worker/task:1"):
         x = tf.placeholder(tf.float32, [None, 2], name="x")
