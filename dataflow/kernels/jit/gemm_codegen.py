@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataflow.kernels.jit.isa import BLOCK, NUMBER_BYTES, PLAIN, TILE_FIELDS, Isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
 from dataflow.kernels.jit.microkernel import call_tile
-from dataflow.kernels.jit.packing import copy_steps
+from dataflow.kernels.jit.packing import pack_strips
 from dataflow.kernels.jit.shared_functions import (
     PACK_ROWS,
     PACK_TRANSPOSED,
@@ -19,10 +19,8 @@ from dataflow.kernels.jit.shared_functions import (
 #: Rows of the right matrix in a panel; rows of the left one that are multiplied by it before the next
 #: panel, so that they stay in an L2 cache of 512 KB.
 MOST_STEPS, ROWS_TOGETHER = 256, 256
-#: From step to step in a copy of the left matrix: no power of two, so that steps fall on all sets of a cache.
-_LEFT_STEP_BYTES = (ROWS_TOGETHER + BLOCK) * NUMBER_BYTES
-#: The room for such a copy, which lies before the panels.
-LEFT_BYTES = MOST_STEPS * _LEFT_STEP_BYTES
+#: The room for a copy of a part of the left matrix, in strips (`pack_strips`), which lies before the panels.
+LEFT_BYTES = (MOST_STEPS + BLOCK) * ROWS_TOGETHER * NUMBER_BYTES
 ADDRESSES = ("left", "right", "out", "panel")
 #: The table of a call: addresses, sizes, strides in bytes, the sizes of blocks, what becomes of panels (below),
 #: and whether the left matrix is copied.
@@ -39,7 +37,7 @@ def source(isa: Isa) -> str:
     """The function in LLVM's assembly language; its one argument is the table of `FIELDS`."""
     w = Writer("void @loop(ptr %table)")
     _Product(w, isa).write()
-    return module(w, copy_steps(isa, "pack_left", _LEFT_STEP_BYTES))
+    return module(w, pack_strips(isa, "pack_left"))
 
 
 class _Product:
@@ -71,7 +69,8 @@ class _Product:
             self._set_tile(name, field[of])
         self.packs_left = w.compare("ne", field["packs_left"], 0)
         self.left_copy = w.op("sub", field["panel"], LEFT_BYTES)
-        self._set_tile("step", w.select(self.packs_left, _LEFT_STEP_BYTES, field["left_step"]))
+        # The first panel is the widest. Strips of the left matrix are as high as its tiles, for all panels.
+        self.strip_rows = self._most_rows(self._vectors_of(field["columns"]))
         w.loop(field["rows"], self._row_block)
         w.leave()
 
@@ -90,9 +89,12 @@ class _Product:
         self.steps = w.least(w.op("sub", field["steps"], first_step), field["most_steps"])
         there = w.at(self.left, (first_step, field["left_step"]))
         self.first_left = w.select(self.packs_left, self.left_copy, there)
+        strip_bytes = w.op("mul", w.op("add", self.steps, BLOCK), NUMBER_BYTES)
+        self.left_row = w.select(self.packs_left, strip_bytes, field["left_row"])
 
         def pack_left() -> None:
-            numbers = (there, self.left_copy, self.steps, self.rows, field["left_step"])
+            sizes = (self.steps, self.rows, field["left_step"], self.strip_rows)
+            numbers = (there, self.left_copy, *sizes)
             w.call("@pack_left", *[("i64", x) for x in numbers])
 
         w.when(self.packs_left, pack_left)
@@ -108,10 +110,7 @@ class _Product:
     def _panel(self, column: str) -> str:
         w, isa, field = self.w, self.isa, self.field
         remaining = w.op("sub", field["columns"], column)
-        vectors = w.quotient_up(remaining, isa.lanes)
-        if isa.most_vectors == 3:  # rather two and two than three and one
-            vectors = w.select(w.compare("eq", vectors, 4), 2, vectors)
-        self.vectors = vectors = w.least(vectors, isa.most_vectors)
+        self.vectors = vectors = self._vectors_of(remaining)
         width = w.op("mul", vectors, isa.lanes)
         last = w.op("sub", w.least(remaining, width), w.op("sub", width, isa.lanes))
         mask = w.op("lshr", isa.all_lanes, w.op("sub", isa.lanes, last))
@@ -120,11 +119,23 @@ class _Product:
         for name, number in (("count", self.steps), ("mask", mask), ("adds", self.adds)):
             self._set_tile(name, number)
         self.first_out = w.at(self.out, (column, NUMBER_BYTES))
-        others, fewest = isa.most_rows[-2:]
-        most = w.select(w.compare("eq", vectors, isa.most_vectors), fewest, others)
+        most = w.select(self.packs_left, self.strip_rows, self._most_rows(vectors))
         w.store("i64", w.quotient_up(self.rows, most), self.tiles_left)
         w.loop(self.rows, self._tile)
         return width
+
+    def _vectors_of(self, columns: str) -> str:
+        """How many vectors wide the first of the panels with so many ``columns`` is."""
+        w, isa = self.w, self.isa
+        vectors = w.quotient_up(columns, isa.lanes)
+        if isa.most_vectors == 3:  # rather two and two than three and one
+            vectors = w.select(w.compare("eq", vectors, 4), 2, vectors)
+        return w.least(vectors, isa.most_vectors)
+
+    def _most_rows(self, vectors: str) -> str:
+        """The most rows of a tile of so many vectors."""
+        others, fewest = self.isa.most_rows[-2:]
+        return self.w.select(self.w.compare("eq", vectors, self.isa.most_vectors), fewest, others)
 
     def _packed(self, column: str, last: str, mask: str) -> str:
         """Packs the panel that begins at a column where it is not there yet; returns its bytes from row to row.
@@ -162,11 +173,13 @@ class _Product:
         w.store("i64", w.op("sub", tiles, 1), self.tiles_left)
         here = w.quotient_up(w.op("sub", self.rows, row), tiles)
         place = w.op("add", w.op("mul", self.vectors, TALLER), here)
+        packed_step = w.op("mul", here, NUMBER_BYTES)
+        self._set_tile("step", w.select(self.packs_left, packed_step, field["left_step"]))
         call_tile(
             w,
             self.isa,
             function_at(w, place),
-            w.at(self.first_left, (row, field["left_row"])),
+            w.at(self.first_left, (row, self.left_row)),
             self.panel,
             w.at(self.first_out, (row, field["out_row"])),
             self.tile_table,

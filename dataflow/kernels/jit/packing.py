@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import functools
 
-from dataflow.kernels.jit.isa import NUMBER_BYTES, Isa
+from dataflow.kernels.jit.isa import BLOCK, NUMBER_BYTES, Isa
 from dataflow.kernels.jit.llvm_builder import Writer, mask_of, vector_of, vector_type
 
-#: How many lines ahead a part of a left matrix is prefetched: the hardware does not foresee where the next line of
-#: its rows begins.
-_LINES_AHEAD = 8
+#: Lines of a left matrix that are read together: they may all lie in one set of the L1 cache, which has eight places
+#: or more. The next ones are prefetched meanwhile: the hardware does not foresee where they begin.
+_LINES_TOGETHER = 8
 
 
 def _function(name: str) -> Writer:
@@ -53,32 +53,57 @@ def pack_rows(isa: Isa, name: str) -> Writer:
     return w
 
 
-def copy_steps(isa: Isa, name: str, step_bytes: int) -> Writer:
-    """Copies ``steps`` lines of ``rows`` numbers each, ``stride`` bytes apart, to lines ``step_bytes`` apart."""
-    numbers = ", ".join(f"i64 %{x}" for x in ("from", "to", "steps", "rows", "stride"))
-    w = Writer(f"internal void @{name}({numbers}) noinline")
-    whole = w.op("and", "%rows", -isa.lanes)
-    left = w.op("sub", "%rows", whole)
-    mask = mask_of(w, isa.lanes, w.op("lshr", isa.all_lanes, w.op("sub", isa.lanes, left)))
+def pack_strips(isa: Isa, name: str) -> Writer:
+    """Copies a part of a transposed left matrix, in strips: the rows of a tile, which lie step after step.
 
-    def line(step: str) -> int:
-        start, target = w.at("%from", (step, "%stride")), w.at("%to", (step, step_bytes))
+    ``steps`` lines of ``rows`` numbers are read, ``stride`` bytes apart. Strips have at most ``most`` rows, and
+    are about equally high, as tiles are; after each is room for `BLOCK` steps more.
+    """
+    numbers = ", ".join(f"i64 %{x}" for x in ("from", "to", "steps", "rows", "stride", "most"))
+    w, lanes = Writer(f"internal void @{name}({numbers}) noinline"), isa.lanes
+    strips = w.quotient_up("%rows", "%most")
+    least, higher = w.op("udiv", "%rows", strips), w.op("urem", "%rows", strips)
+    number = w.room("i64")
 
-        def copy(row: str, chosen: str = "") -> int:
-            here, to = (w.pointer(w.at(x, (row, NUMBER_BYTES))) for x in (start, target))
-            _prefetch(w, w.at(start, (row, NUMBER_BYTES), ("%stride", _LINES_AHEAD)))
-            w.store(isa.vector, w.load(isa.vector, here, NUMBER_BYTES, chosen), to, NUMBER_BYTES)
-            return isa.lanes
+    def lines(first: str) -> int:
+        """Some lines, which stay in the L1 cache while all strips take their part of them."""
+        count = w.least(w.op("sub", "%steps", first), _LINES_TOGETHER)
+        w.store("i64", 0, number)
 
-        w.loop(whole, copy)
+        def strip(row: str) -> str:
+            i = w.load("i64", number)
+            w.store("i64", w.op("add", i, 1), number)
+            here = w.op("add", least, w.put(f"zext i1 {w.compare('ult', i, higher)} to i64"))
+            before_last = w.op("and", w.op("sub", here, 1), -lanes)
+            unused = w.op("sub", lanes, w.op("sub", here, before_last))
+            mask = mask_of(w, lanes, w.op("lshr", isa.all_lanes, unused))
+            step_bytes = w.op("mul", here, NUMBER_BYTES)
+            place = w.op("mul", row, w.op("add", "%steps", BLOCK))
+            start = w.at("%from", (first, "%stride"), (row, NUMBER_BYTES))
+            target = w.at("%to", (place, NUMBER_BYTES), (first, step_bytes))
 
-        def rest() -> None:
-            copy(whole, mask)
+            def line(step: str) -> int:
+                there, to = w.at(start, (step, "%stride")), w.at(target, (step, step_bytes))
+                _prefetch(w, w.at(there, ("%stride", _LINES_TOGETHER)))
 
-        w.when(w.compare("ne", left, 0), rest)
-        return 1
+                def copy(at: str, chosen: str = "") -> int:
+                    numbers, place = (w.pointer(w.at(x, (at, NUMBER_BYTES))) for x in (there, to))
+                    vector = w.load(isa.vector, numbers, NUMBER_BYTES, chosen)
+                    # What is written too much is written over by the next step.
+                    w.store(isa.vector, vector, place, NUMBER_BYTES)
+                    return lanes
 
-    w.loop("%steps", line)
+                w.loop(before_last, copy)
+                copy(before_last, mask)
+                return 1
+
+            w.loop(count, line)
+            return here
+
+        w.loop("%rows", strip)
+        return _LINES_TOGETHER
+
+    w.loop("%steps", lines)
     w.leave()
     return w
 

@@ -90,14 +90,22 @@ def test_blocks_of_rows_share_panels(
 
 
 @pytest.mark.parametrize("rows", [256, 300, 1001])
-def test_a_transposed_left_matrix_whose_steps_are_far_apart(rows: int) -> None:
-    """Its panels are shorter; a packed right matrix, whose panels are not, leaves it alone."""
-    a, b = _whole_numbers((150, rows), 1).T, _whole_numbers((150, 80), 2)
+@pytest.mark.parametrize("columns", [16, 20, 45, 64, 80, 130])
+def test_a_transposed_left_matrix_whose_steps_are_far_apart(rows: int, columns: int) -> None:
+    """It is copied strip by strip: the bits are those of the matrix that lies row by row."""
+    numbers = np.random.default_rng(1).standard_normal((300, rows), np.float32)
+    a, b = numbers.T, np.random.default_rng(2).standard_normal((300, columns), np.float32)
     assert a.strides[1] >= gemm.FAR
-    out = np.empty((rows, 80), np.float32)
+    out, want = (np.empty((rows, columns), np.float32) for _ in range(2))
     assert gemm.multiply(a, b, out)
-    np.testing.assert_array_equal(out, a @ b)
-    assert not gemm.PackedMatrix(b).multiply(a, out, 1)
+    assert gemm.multiply(np.ascontiguousarray(a), b, want)
+    assert out.tobytes() == want.tobytes()
+    np.testing.assert_allclose(out, a @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_a_packed_right_matrix_leaves_such_a_left_one_alone() -> None:
+    a, b = np.ones((150, 256), np.float32).T, np.ones((150, 80), np.float32)
+    assert not gemm.PackedMatrix(b).multiply(a, np.empty((256, 80), np.float32), 1)
 
 
 def test_nan_and_infinity_stay_in_their_rows_and_columns() -> None:
