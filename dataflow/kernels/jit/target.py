@@ -66,11 +66,13 @@ def _asked_of_llvm() -> Target:
 
 
 def _capped(found: Target) -> Target:
-    if INSTRUCTION_SET != "avx2":
-        return found
     capped = {
         name: on and not name.startswith(("avx512", "avx10")) for name, on in found.features.items()
     }
+    if (
+        INSTRUCTION_SET != "avx2" or capped == found.features
+    ):  # as those of ARM, which know no x86-64-v3
+        return found
     return found._replace(cpu="x86-64-v3", features=capped)
 
 

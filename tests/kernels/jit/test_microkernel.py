@@ -20,6 +20,7 @@ from dataflow.kernels.jit import (
     isa,
     object_file,
     shared_functions,
+    target,
 )
 from dataflow.kernels.jit.compiler import JitEntry
 from dataflow.kernels.jit.isa import AVX2, AVX512, NEON, Isa
@@ -212,6 +213,23 @@ def run_with(value: str) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=120,
     )
+
+
+@pytest.mark.parametrize(
+    ("triple", "features", "cpu"),
+    [
+        ("x86_64-unknown-linux-gnu", ("avx2", "avx512f", "avx10.1"), "x86-64-v3"),
+        ("x86_64-unknown-linux-gnu", ("avx2",), "own"),
+        ("aarch64-unknown-linux-gnu", ("neon",), "own"),
+    ],
+)
+def test_only_a_processor_that_has_avx512_is_taken_for_another(
+    triple: str, features: tuple[str, ...], cpu: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(target, "INSTRUCTION_SET", "avx2")
+    found = target._capped(target.Target(("0", "20"), triple, "own", dict.fromkeys(features, True)))
+    assert found.cpu == cpu
+    assert [name for name, on in found.features.items() if on] == [features[0]]
 
 
 def test_the_environment_can_leave_avx512_alone() -> None:
