@@ -323,7 +323,7 @@ def as_dtype(type_value: Any) -> DType:
         pass
     try:
         numpy_dtype = np.dtype(type_value)
-    except TypeError:
+    except (TypeError, ValueError):
         numpy_dtype = None
     if numpy_dtype is not None:
         if numpy_dtype in BY_NUMPY:

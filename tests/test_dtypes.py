@@ -27,6 +27,13 @@ def test_python_types_mean_what_they_mean_in_tensorflow() -> None:
     assert tf.as_dtype(int) is tf.int64
 
 
+@pytest.mark.parametrize("value", [{"a": tf.int32}, [1, 2], "no such dtype"])
+def test_what_is_no_dtype_is_a_type_error(value: object) -> None:
+    """Libraries ask so whether something is one (tensorflow_datasets of a dictionary)."""
+    with pytest.raises(TypeError, match="Cannot convert value .* to a TensorFlow DType"):
+        tf.as_dtype(value)
+
+
 def test_reference_dtypes() -> None:
     ref = tf.float32.as_ref
     assert ref.name == "float32_ref"

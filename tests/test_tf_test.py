@@ -117,6 +117,15 @@ def test_tensors_are_evaluated(case: Any) -> None:
         case.assertShapeEqual(np.zeros(3), x)
 
 
+def test_values_of_ragged_tensors_are_compared(case: Any) -> None:
+    ragged = tf.ragged.constant([[1, 2], [3]])
+    value = case.evaluate(ragged)
+    case.assertAllEqual(value, ragged)
+    case.assertAllEqual(value, [[1, 2], [3]])
+    with pytest.raises(AssertionError):
+        case.assertAllEqual(value, tf.ragged.constant([[1, 2], [4]]))
+
+
 def test_errors_with_a_predicate(case: Any) -> None:
     def fail() -> None:
         raise tf.errors.NotFoundError(None, None, "no such table")

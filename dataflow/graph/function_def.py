@@ -51,6 +51,29 @@ def library_name(function: Any) -> str:
     return names[id(function)][1]
 
 
+class TracedFunction:
+    """A function of a graph's library: its ``name`` there, its ``graph``, and its FunctionDef."""
+
+    def __init__(self, function: Any) -> None:
+        self.name = library_name(function)
+        self.graph = function
+
+    @property
+    def definition(self) -> Any:
+        """The ``FunctionDef``."""
+        return _definition(self.graph, self.name)
+
+
+def functions_of(graph: Graph) -> dict[str, Any]:
+    """The functions that the operations of ``graph`` name, by their names in its library."""
+    named = (value for op in graph.get_operations() for value in op.attrs.values())
+    functions = {library_name(value): value for value in named if is_function(value)}
+    return {
+        name: f if isinstance(f, LibraryFunction) else TracedFunction(f)
+        for name, f in functions.items()
+    }
+
+
 def add_library(result: Any, functions: list[Any]) -> None:
     """Adds to the GraphDef ``result`` all ``functions``, and what those name."""
     waiting = list(functions)

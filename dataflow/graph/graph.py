@@ -450,6 +450,12 @@ class Graph(GraphScopes):
 
         return graph_def(self, from_version or 0, add_shapes)
 
+    def _get_function(self, name: str) -> Any:
+        """The function of that name in the graph's library, for libraries that look through it; else None."""
+        from dataflow.graph.function_def import functions_of
+
+        return functions_of(self).get(name)
+
     @property
     def graph_def_versions(self) -> Any:
         """The version record of a GraphDef made from this graph."""

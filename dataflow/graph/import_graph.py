@@ -49,7 +49,7 @@ class _Node:
 
     __slots__ = (
         *("attrs", "controls", "definition", "inputs", "library"),
-        *("name", "proto", "sources", "type"),
+        *("name", "proto", "shapes", "sources", "type"),
     )
 
     def __init__(self, proto: Any) -> None:
@@ -71,6 +71,7 @@ class _Node:
         self.library: dict[str, Any] | None = None
         self.definition: OpDef
         self.attrs: dict[str, Any]
+        self.shapes: Any = None  # what the file says of the outputs
 
 
 def import_graph_def(
@@ -242,7 +243,7 @@ def _attributes(
         raise ValueError(
             f"import_graph_def: node {node.name!r} ({node.type}) is missing the attribute {missing[0]!r}."
         )
-    result.pop("_output_shapes", None)
+    node.shapes = result.pop("_output_shapes", None)
     if not definition.arguments.follow_from_dtypes or not all(
         type(v) is DType for v in result.values()
     ):
@@ -303,6 +304,8 @@ class _Importer:
             op.gradient_override = override.decode() if isinstance(override, bytes) else override
         for index, key in postponed:
             self.back_edges.append((op, index, key))
+        if node.shapes and not postponed:
+            _say_shapes(op, node.shapes)
         return op
 
     def _inputs(self, node: _Node) -> tuple[list[Tensor], list[tuple[int, tuple[str, int]]]]:
@@ -348,6 +351,26 @@ class _Importer:
         return op
 
 
+def _say_shapes(op: Operation, written: list[Any]) -> None:
+    """Adds the shapes that the file says to those that follow from the inputs; raises `ValueError` for others."""
+    for index, (tensor, shape) in enumerate(zip(op.outputs, written, strict=False)):
+        dims = shapes.as_dims(shape)
+        if dims is None or dims == tensor.dims:
+            continue
+        try:
+            tensor.dims = shapes.merge(tensor.dims, dims)
+        except ValueError as e:
+            raise ValueError(
+                f"Node {op.name!r} has an _output_shapes attribute inconsistent with the GraphDef for output "
+                f"#{index}: {shapes.format_dims(dims)} is written, and it has {shapes.format_dims(tensor.dims)}.\n"
+                "Does a tensor of input_map have another shape than what it stands for?"
+            ) from e
+
+
+class ImportedDTypeError(DTypeError, ValueError):
+    """An input of a node of a file has another dtype than the node says. TensorFlow raises `ValueError`."""
+
+
 def _check_dtypes(node: _Node, inputs: list[Tensor]) -> None:
     position = 0
     attrs = node.attrs
@@ -365,7 +388,7 @@ def _check_dtypes(node: _Node, inputs: list[Tensor]) -> None:
         for dtype in wanted:
             got = arg.base_dtype(inputs[position].dtype)
             if got is not dtype.base_dtype:
-                raise DTypeError(
+                raise ImportedDTypeError(
                     None,
                     None,
                     f"import_graph_def: Input {position} of node {node.name!r} ({node.type}) was passed "

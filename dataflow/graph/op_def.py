@@ -13,6 +13,7 @@ from dataflow.dtypes import DType, resource
 from dataflow.graph.conversion import CompositeOperand, SymbolicInput
 from dataflow.graph.default_stacks import default_graph, use_graph
 from dataflow.graph.op_arguments import OpArguments
+from dataflow.graph.op_def_fields import OpDefFields
 from dataflow.graph.op_signature import (
     REQUIRED,
     AttrSpec,
@@ -69,7 +70,7 @@ class SharedAttrs(dict[str, Any]):
         self.key: Any = None
 
 
-class OpDef(OpTraits):
+class OpDef(OpTraits, OpDefFields):
     """An op of the registry; calling it adds a node to the default graph.
 
     Fields: ``type`` ("MatMul"), ``inputs`` and ``outputs`` (`ArgSpec`), ``attrs`` (`AttrSpec`),
@@ -88,6 +89,12 @@ class OpDef(OpTraits):
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         return FunctionType if OpDef.passes_as_function else type(self)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        """Pickled and copied by its name, as a function is: programs keep activations in their settings."""
+        from dataflow.graph.registry import get_op
+
+        return get_op, (self.type,)
 
     def __init__(
         self,

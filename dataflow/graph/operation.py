@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.device_spec import DeviceSpec, canonical_name
 from dataflow.graph import tracebacks
+from dataflow.graph.op_def_fields import FunctionName
 from dataflow.graph.tensor import Tensor, session_for
 
 if TYPE_CHECKING:
@@ -152,6 +153,10 @@ class Operation:
             ) from None
         if type(value) is list:  # nodes may share theirs
             return list(value)
+        if hasattr(value, "captured"):
+            from dataflow.graph.function_def import library_name
+
+            return FunctionName(library_name(value))
         return value.encode() if isinstance(value, str) else value
 
     def _set_attr(self, name: str, value: Any) -> None:

@@ -99,9 +99,9 @@ def sparse_add_grad_gradient(op: Operation, a_grad: Tensor, b_grad: Tensor) -> l
 def sparse_tensor_dense_add_op(
     a_indices: Tensor, a_values: Tensor, a_shape: Tensor, b: Tensor
 ) -> Dims:
-    """The dense sum of a sparse and a dense tensor of one shape. Gradient: gathered for a."""
+    """The dense sum of a sparse and a dense tensor of one shape, which the run checks. Gradient: gathered for a."""
     check_triple(a_indices, a_values, a_shape)
-    return shapes.merge(static_dims(a_shape), b.dims)
+    return static_dims(a_shape) if b.dims is None else b.dims
 
 
 @sparse_tensor_dense_add_op.gradient

@@ -126,6 +126,17 @@ def _mend_pillow(module: types.ModuleType) -> None:
     if hasattr(module, "Resampling"):
         put_missing(module, ANTIALIAS=module.Resampling.LANCZOS, LINEAR=module.Resampling.BILINEAR)
         put_missing(module, CUBIC=module.Resampling.BICUBIC)
+    save = module.Image.save
+
+    @functools.wraps(save)
+    def save_with_16_bits(self: Any, fp: Any, format: Any = None, **params: Any) -> None:
+        """A PNG of whole numbers (mode "I") has 16 bits, as once: those beyond are cut off at the ends."""
+        name = str(getattr(fp, "name", fp)).lower()
+        if self.mode == "I" and (format or name.rpartition(".")[2]).upper() == "PNG":
+            self = module.fromarray(np.clip(np.asarray(self), 0, 65535).astype(np.uint16))
+        save(self, fp, format, **params)
+
+    module.Image.save = save_with_16_bits
 
 
 def _mend_pillow_fonts(module: types.ModuleType) -> None:

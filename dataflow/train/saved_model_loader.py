@@ -48,9 +48,8 @@ def maybe_saved_model_directory(export_dir: Any) -> bool:
 
 def parse_saved_model(export_dir: Any) -> Any:
     """The ``SavedModel`` in a folder, with its ``meta_graphs``; raises `OSError` as `read_saved_model`."""
-    result = saved_model_class()()
-    for graph in read_saved_model(export_dir):
-        result.meta_graphs.append(graph)
+    result = readable_class()()
+    result.meta_graphs.extend(read_saved_model(export_dir))
     return result
 
 
@@ -178,12 +177,8 @@ class SavedModelLoader:
         op = _init_op(meta, scope, sess.graph)
         if op is None:
             return
-        feeds = {
-            sess.graph.get_tensor_by_name(scope + asset.tensor_info.name): os.path.join(
-                self._export_dir, ASSETS_FOLDER, asset.filename
-            )
-            for asset in _assets(meta)
-        }
+        assets = get_asset_tensors(self._export_dir, meta, import_scope)
+        feeds = {sess.graph.get_tensor_by_name(name): path for name, path in assets.items()}
         sess.run(op, feeds or None)
 
     def load(
@@ -216,6 +211,17 @@ def _element(graph: Graph, import_scope: str | None, name: str) -> Any:
         return graph.as_graph_element(f"{import_scope}/{name}" if import_scope else name)
     except (KeyError, ValueError) as error:
         raise ValueError(f"Requested return_element {name!r} not found in graph_def.") from error
+
+
+def get_asset_tensors(
+    export_dir: Any, meta_graph_def_to_load: Any, import_scope: str | None = None
+) -> dict[str, str]:
+    """The paths of a SavedModel's own files, by the names of the tensors that stand for them in the graph."""
+    scope = f"{import_scope}/" if import_scope else ""
+    return {
+        scope + asset.tensor_info.name: os.path.join(export_dir, ASSETS_FOLDER, asset.filename)
+        for asset in _assets(meta_graph_def_to_load)
+    }
 
 
 def _assets(meta: Any) -> list[Any]:

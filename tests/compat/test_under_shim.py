@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.shim.test_as_tensorflow import result_of
 
 
@@ -105,3 +107,24 @@ result = [api_implementation.Type(), event.step]
 """
     )
     assert found == ["python", 7]
+
+
+def test_a_picture_of_whole_numbers_is_saved_with_16_bits(tmp_path: Path) -> None:
+    """As Pillow did before 13: keras_preprocessing's and medical images of mode "I"."""
+    pytest.importorskip("PIL")
+    found = result_of(
+        f"""
+import io
+import numpy as np
+import dataflow
+dataflow.as_tensorflow()
+from PIL import Image
+picture = Image.fromarray(np.array([[-5, 0], [300, 70000]], np.int32))
+picture.save({str(tmp_path / "a.png")!r})
+held = io.BytesIO()
+picture.save(held, format="png")
+read = [Image.open({str(tmp_path / "a.png")!r}), Image.open(io.BytesIO(held.getvalue()))]
+result = [picture.mode, *(np.asarray(p).tolist() for p in read)]
+"""
+    )
+    assert found == ["I", [[0, 0], [300, 65535]], [[0, 0], [300, 65535]]]

@@ -97,6 +97,15 @@ def test_a_placeholder_is_fed_with_a_value_or_a_triple() -> None:
             session.run(dense, {sp: np.zeros((1, 3))[0, 0]})
 
 
+def test_a_sum_with_a_dense_tensor_is_checked_by_the_run() -> None:
+    """As in TensorFlow, whose graph is made: inputs may be looked up in it (TensorFlow Transform)."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        total = tf.sparse_add(tf.SparseTensor([[0, 1]], [2.0], [2, 2]), tf.constant(1.0))
+        assert total.shape.as_list() == []
+        with pytest.raises(tf.errors.InvalidArgumentError, match="shapes differ"):
+            session.run(total)
+
+
 def test_parts_that_do_not_fit_are_refused_when_it_is_made() -> None:
     with tf.Graph().as_default():
         with pytest.raises(ValueError, match="2 indices and 1 values"):

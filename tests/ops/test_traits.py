@@ -336,6 +336,7 @@ OTHER_WORDS = {
     # A class of TensorFlow 2.
     "python/variable_classes.py": "Variable",
     "graph/attr_kinds.py": "Shape",
+    "graph/op_def_fields.py": "Shape",
     "graph/op_signature.py": "Shape",
     "graph/serialize.py": "Shape",
     # A class of datasets.

@@ -238,3 +238,18 @@ def test_an_op_of_initialization_runs_below_its_scope(tmp_path, is_in_signature)
         assert session.run("a/v:0") == 7
         loader.load(session, ["g"], import_scope="b")
         assert session.run("b/v:0") == 7
+
+
+def test_libraries_read_the_file_and_its_assets(tmp_path) -> None:
+    (tmp_path / "words.txt").write_text("a\nb\n")
+    with tf.Graph().as_default(), tf.Session() as session:
+        name = tf.constant(str(tmp_path / "words.txt"), name="vocabulary")
+        tf.add_to_collection(tf.GraphKeys.ASSET_FILEPATHS, name)
+        tf.saved_model.simple_save(session, tmp_path / "saved", {"n": name}, {"n": name})
+    (meta,) = saved_model_loader.parse_saved_model(tmp_path / "saved").meta_graphs
+    assert list(meta.meta_info_def.tags) == ["serve"]
+    path = str(tmp_path / "saved" / "assets" / "words.txt")
+    found = saved_model_loader.get_asset_tensors(str(tmp_path / "saved"), meta, "below")
+    assert found == {"below/vocabulary:0": path}
+    with pytest.raises(OSError, match="does not exist"):
+        saved_model_loader.parse_saved_model(tmp_path)
