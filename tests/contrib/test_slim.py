@@ -144,3 +144,15 @@ def test_what_is_refused() -> None:
 
 def test_metrics_are_those_of_contrib() -> None:
     assert slim.metrics is tf.contrib.metrics
+
+
+def test_modules_that_slim_brings_along() -> None:
+    """As TensorFlow's star imports: ``slim.nn.leaky_relu``, ``slim.math_ops.add`` and the like."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([-2.0, 3.0])
+        assert session.run(slim.nn.leaky_relu(x, 0.5)).tolist() == [-1.0, 3.0]
+        assert session.run(slim.math_ops.square(x)).tolist() == [4.0, 9.0]
+    assert slim.dtypes.float32 == tf.float32
+    assert slim.nest.flatten([1, (2,)]) == [1, 2]
+    with pytest.raises(AttributeError, match="nothing"):
+        slim.nothing

@@ -36,6 +36,18 @@ __all__ = [
 ]
 
 
+#: Modules that the star imports of TensorFlow's slim bring along: programs write ``slim.nn.leaky_relu``.
+_BROUGHT_ALONG = {
+    "framework": ("dtypes", "ops", "tensor_shape"),
+    "ops": (
+        *("array_ops", "control_flow_ops", "math_ops", "nn", "nn_ops", "parsing_ops", "random_ops"),
+        *("sparse_ops", "string_ops", "variable_scope", "variables"),
+    ),
+    "training": ("moving_averages",),
+    "util": ("nest",),
+}
+
+
 def __getattr__(name: str) -> ModuleType:
     from dataflow.namespaces import submodule
 
@@ -43,4 +55,7 @@ def __getattr__(name: str) -> ModuleType:
         from dataflow.contrib import metrics
 
         return metrics
+    for package, names in _BROUGHT_ALONG.items():
+        if name in names:
+            return submodule(f"dataflow.python.{package}", name)
     return submodule(__name__, name)
