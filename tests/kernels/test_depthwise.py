@@ -102,7 +102,11 @@ def test_pieces_of_images_and_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_processors_sum_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    for one in {isa.NEON, isa.host(), isa.AVX2 if isa.host() == isa.AVX512 else isa.host()}:
+    for one in {
+        isa.NEON,
+        isa.AVX2,
+        isa.host(),
+    }:  # the text is LLVM's own language: all of it runs here
         assert one is not None
         with monkeypatch.context() as patch:
             patch.setattr(isa, "host", lambda one=one: one)
