@@ -9,7 +9,8 @@ from dataflow.graph import nest
 from dataflow.keras import function_code
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.base_metric import Metric
-from dataflow.keras.layers.core import Input
+from dataflow.keras.call_nodes import tag_of
+from dataflow.keras.layers.core import Input, InputLayer
 from dataflow.keras.network import Model
 from dataflow.keras.optimizers import TFOptimizer
 from dataflow.keras.sequential import Sequential
@@ -44,7 +45,7 @@ def _own_classes(model: Any) -> dict[str, Any]:
 
 def _cloned_by(function: Callable[..., Any], model: Any, input_tensors: Any) -> Any:
     """The model's calls made again, with the layers that ``function`` returns."""
-    given = None if input_tensors is None else nest.flatten(input_tensors)
+    given = [_as_input(t) for t in nest.flatten(input_tensors)] if input_tensors is not None else []
     inputs = given or [
         Input(batch_shape=t.shape.as_list(), dtype=t.dtype.base_dtype, name=name)
         for t, name in zip(model.inputs, model.input_names, strict=True)
@@ -66,6 +67,63 @@ def _cloned_by(function: Callable[..., Any], model: Any, input_tensors: Any) -> 
         outputs[0] if len(outputs) == 1 else outputs,
         name=model.name,
     )
+
+
+def _as_input(tensor: Any) -> Any:
+    """The tensor, as an input of a model: that of a layer as it is."""
+    return tensor if tag_of(tensor, "history") else Input(tensor=tensor)
+
+
+def clone_layer(layer: Any) -> Any:
+    """A layer with the config of ``layer``, and weights of its own."""
+    return type(layer).from_config(layer.get_config())
+
+
+def clone_functional_model(
+    model: Any, input_tensors: Any = None, layer_fn: Any = clone_layer
+) -> Any:
+    """As `clone_model` of a model that tensors made, where ``layer_fn(layer)`` makes the layers.
+
+    Raises `ValueError` for another model, and for what is no function.
+    """
+    _need(isinstance(model, Model), "a `Model`", model)
+    _need(not isinstance(model, Sequential), "a functional `Model`", model)
+    _need(model._is_graph_network, "a functional `Model`, no class of your own", model)
+    return _cloned_with(model, input_tensors, layer_fn)
+
+
+def clone_sequential_model(
+    model: Any, input_tensors: Any = None, layer_fn: Any = clone_layer
+) -> Any:
+    """As `clone_model` of a `Sequential`, where ``layer_fn(layer)`` makes the layers.
+
+    Raises `ValueError` for another model, for what is no function, and for several ``input_tensors`` or one that
+    another layer than an input made.
+    """
+    _need(isinstance(model, Sequential), "a `Sequential` model", model)
+    tensors = [] if input_tensors is None else nest.flatten(input_tensors)
+    if len(tensors) > 1:
+        raise ValueError(
+            f"To clone a `Sequential` model, give at most one of `input_tensors`, got {len(tensors)}."
+        )
+    for history in filter(None, (tag_of(tensor, "history") for tensor in tensors)):
+        if not isinstance(history[0], InputLayer):
+            raise ValueError(
+                "Cannot clone a `Sequential` model on top of a tensor that comes from a Keras layer other than an "
+                "`InputLayer`. Use the functional API instead."
+            )
+    return _cloned_with(model, input_tensors, layer_fn)
+
+
+def _need(holds: bool, what: str, model: Any) -> None:
+    if not holds:
+        raise ValueError(f"Expected `model` argument to be {what} instance, got: {model}")
+
+
+def _cloned_with(model: Any, input_tensors: Any, layer_fn: Any) -> Any:
+    if not callable(layer_fn):
+        raise ValueError(f"Expected `layer_fn` argument to be a callable, got: {layer_fn!r}")
+    return clone_model(model, input_tensors, None if layer_fn is clone_layer else layer_fn)
 
 
 def share_weights(layer: Any) -> Any:

@@ -6,7 +6,14 @@ import json
 from typing import Any
 
 from dataflow.keras.layers import deserialize
-from dataflow.keras.model_copies import clone_and_build_model, clone_model, share_weights
+from dataflow.keras.model_copies import (
+    clone_and_build_model,
+    clone_functional_model as _clone_functional_model,
+    clone_layer as _clone_layer,
+    clone_model,
+    clone_sequential_model as _clone_sequential_model,
+    share_weights,
+)
 from dataflow.keras.network import Model
 from dataflow.keras.saving import load_model, save_model
 from dataflow.keras.sequential import Sequential
@@ -14,7 +21,8 @@ from dataflow.keras.sequential import Sequential
 __all__ = ["Model", "Sequential", "clone_model", "load_model", "model_from_config"]
 __all__ += ["model_from_json", "model_from_yaml", "save_model"]
 #: Names of TensorFlow's private module.
-_PRIVATE = (clone_and_build_model, share_weights)
+_PRIVATE: tuple[Any, ...] = (clone_and_build_model, share_weights, _clone_layer)
+_PRIVATE += (_clone_functional_model, _clone_sequential_model)
 
 
 def model_from_config(config: dict[str, Any], custom_objects: Any = None) -> Any:

@@ -90,3 +90,33 @@ def test_clones_are_compiled_as_the_model_was(session: Any, kind: str) -> None:
     again = models.clone_and_build_model(clone, in_place_reset=kind == "own", compile_clone=False)
     with pytest.raises(RuntimeError, match="must compile your model"):
         again.evaluate(X, Y)
+
+
+def test_private_functions_clone_one_kind_of_model_each() -> None:
+    private = keras.models
+    sequential = keras.Sequential([layers.Dense(4, input_shape=(4,))])
+    x = keras.Input((4,))
+    y = layers.Dense(4)(x)
+    functional = keras.Model(x, y)
+    for model, clone in (
+        (functional, private._clone_functional_model),
+        (sequential, private._clone_sequential_model),
+    ):
+        made = clone(model)
+        assert [w.shape.as_list() for w in made.weights] == [[4, 4], [4]]
+        assert made.layers[-1] is not model.layers[-1]
+        shared = clone(model, input_tensors=tf.ones([2, 4]), layer_fn=private.share_weights)
+        assert shared.layers[-1] is model.layers[-1]
+        assert shared.outputs[0].shape.as_list() == [2, 4]
+        with pytest.raises(ValueError, match="callable"):
+            clone(model, layer_fn=3)
+        with pytest.raises(ValueError, match="Expected `model`"):
+            clone(None)
+    with pytest.raises(ValueError, match="functional"):
+        private._clone_functional_model(sequential)
+    with pytest.raises(ValueError, match="Sequential"):
+        private._clone_sequential_model(functional)
+    with pytest.raises(ValueError, match="at most one"):
+        private._clone_sequential_model(sequential, input_tensors=[x, x])
+    with pytest.raises(ValueError, match="functional API"):
+        private._clone_sequential_model(sequential, input_tensors=y)
