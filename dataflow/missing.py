@@ -160,11 +160,6 @@ _GROUPS = (
     ),
     (
         "contrib.learn",
-        "DynamicRnnEstimator",
-        "write a model_fn with tf.nn.dynamic_rnn for tf.contrib.learn.Estimator.",
-    ),
-    (
-        "contrib.learn",
         "read_keyed_batch_examples_shared_queue read_keyed_batch_features_shared_queue",
         "its workers shared a queue of files; use tf.contrib.learn.read_keyed_batch_features, or a Dataset "
         "with shard.",

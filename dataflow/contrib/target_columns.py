@@ -10,8 +10,7 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.contrib import metrics
-from dataflow.contrib.learn import head_losses
-from dataflow.contrib.learn.keys import ProblemType
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.math import argmax, sigmoid
 from dataflow.nn import softmax
@@ -200,15 +199,21 @@ def _binary_metrics(predictions: Tensor, labels: Any) -> dict[str, Any]:
     }
 
 
+def _as_column(values: Any) -> Tensor:
+    """[batch] -> [batch, 1]."""
+    values = convert_to_tensor(values)
+    return array.expand_dims(values, 1) if values.shape.ndims == 1 else values
+
+
 def _squared(logits: Any, labels: Any) -> Tensor:
-    logits = head_losses.as_column(logits)
-    labels = cast(head_losses.as_column(labels), logits.dtype)
+    logits = _as_column(logits)
+    labels = cast(_as_column(labels), logits.dtype)
     found: Tensor = squared_difference(logits, labels)
     return found
 
 
 def _log_loss(logits: Any, labels: Any) -> Tensor:
-    labels = cast(head_losses.as_column(labels), dtypes.float32)
+    labels = cast(_as_column(labels), dtypes.float32)
     return sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
@@ -221,16 +226,23 @@ def _softmax_loss(logits: Any, labels: Any) -> Tensor:
 def _hinge(logits: Any, labels: Any) -> Tensor:
     from dataflow import losses
 
-    labels = head_losses.as_column(labels)
+    labels = _as_column(labels)
     found: Tensor = losses.hinge_loss(labels, logits, reduction=losses.Reduction.NONE)
     return found
+
+
+def _problems() -> Any:
+    # contrib.learn has estimators that are made of target columns.
+    from dataflow.contrib.learn.keys import ProblemType
+
+    return ProblemType
 
 
 def regression_target(
     label_name: str | None = None, weight_column_name: str | None = None, label_dimension: int = 1
 ) -> TargetColumn:
     """Numbers, ``label_dimension`` for each example; the loss is the squared difference."""
-    kind = ProblemType.LINEAR_REGRESSION
+    kind = _problems().LINEAR_REGRESSION
     return _Regression(_squared, label_dimension, label_name, weight_column_name, kind)
 
 
@@ -244,15 +256,15 @@ def multi_class_target(
     if n_classes < 2:
         raise ValueError(f"n_classes must be > 1 for classification, got {n_classes}.")
     if n_classes == 2:
-        kind = ProblemType.LOGISTIC_REGRESSION
+        kind = _problems().LOGISTIC_REGRESSION
         return _MultiClass(_log_loss, 1, label_name, weight_column_name, kind)
-    return _MultiClass(
-        _softmax_loss, n_classes, label_name, weight_column_name, ProblemType.CLASSIFICATION
-    )
+    kind = _problems().CLASSIFICATION
+    return _MultiClass(_softmax_loss, n_classes, label_name, weight_column_name, kind)
 
 
 def binary_svm_target(
     label_name: str | None = None, weight_column_name: str | None = None
 ) -> TargetColumn:
     """Classes 0 and 1 of a support vector machine: one logit and the hinge loss."""
-    return _BinarySvm(_hinge, 1, label_name, weight_column_name, ProblemType.LOGISTIC_REGRESSION)
+    kind = _problems().LOGISTIC_REGRESSION
+    return _BinarySvm(_hinge, 1, label_name, weight_column_name, kind)

@@ -52,6 +52,8 @@ contrib.learn.python.learn.learn_io.{numpy_io pandas_io graph_io generator_io} :
 contrib.learn.python.learn.utils : contrib.learn.exports contrib.learn.export_signatures
 contrib.learn.python.learn.utils.{input_fn_utils saved_model_export_utils} : contrib.learn.exports contrib.learn.export_signatures
 contrib.learn.python.learn.estimators.tensor_signature : contrib.learn.tensor_signature
+contrib.learn.python.learn.estimators.rnn_common : contrib.learn.rnn_parts python.rnn_estimator_names
+contrib.learn.python.learn.estimators.dynamic_rnn_estimator : contrib.learn.dynamic_rnn contrib.learn.rnn_parts python.rnn_estimator_names
 contrib.learn.python.learn.export_strategy : contrib.learn.exports
 contrib.opt.python.training.{reg_adagrad_optimizer shampoo multitask_optimizer_wrapper} : contrib.opt
 contrib.opt.python.training.{adam_gs_optimizer lazy_adam_gs_optimizer} : contrib.opt

@@ -34,6 +34,7 @@ from dataflow.contrib.sequence_columns import (
     parse_feature_columns_from_sequence_examples,
     sequence_input_from_feature_columns,
 )
+from dataflow.contrib.target_columns import multi_class_target, regression_target
 from dataflow.contrib.var_len_columns import scattered_embedding_column
 from dataflow.contrib.layers.convolutions import (
     conv1d,
@@ -127,8 +128,6 @@ from dataflow.contrib.optimize_loss import (
 from dataflow.namespaces import explain_absent
 from dataflow.ops.embedding import safe_embedding_lookup_sparse
 
-# Last: contrib.learn, whose losses it shares, asks for the layers above.
-from dataflow.contrib.target_columns import multi_class_target, regression_target
 
 __all__ = [
     "SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY",

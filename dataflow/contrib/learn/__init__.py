@@ -62,6 +62,7 @@ from dataflow.contrib.learn.heads import (
     poisson_regression_head,
     regression_head,
 )
+from dataflow.contrib.learn.dynamic_rnn import DynamicRnnEstimator
 from dataflow.contrib.learn.keys import ProblemType
 from dataflow.contrib.learn.kmeans import KMeansClustering
 from dataflow.contrib.learn.metric_spec import MetricSpec
@@ -96,6 +97,7 @@ __all__ = [
     "DNNLinearCombinedEstimator",
     "DNNLinearCombinedRegressor",
     "DNNRegressor",
+    "DynamicRnnEstimator",
     "Estimator",
     "Evaluable",
     "Experiment",
