@@ -177,7 +177,7 @@ _GROUPS = (
     ),
     (
         "contrib.training",
-        "FeedingQueueRunner RandomStrategy",
+        "RandomStrategy",
         "read with tf.data.",
     ),
     (

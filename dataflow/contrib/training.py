@@ -38,10 +38,12 @@ from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.variable_lists import trainable_variables
 from dataflow.train.device_setter import GreedyLoadBalancingStrategy, byte_size_load_fn
+from dataflow.train.feeding_queue_runner import FeedingQueueRunner
 from dataflow.train.global_step import get_or_create_global_step
 from dataflow.train.monitored_session import MonitoredTrainingSession
 
 __all__ = [
+    "FeedingQueueRunner",
     "GreedyLoadBalancingStrategy",
     "HParams",
     "NextQueuedSequenceBatch",

@@ -51,6 +51,10 @@ contrib.learn.python.learn.learn_io.data_feeder : contrib.learn.data_feeder
 contrib.learn.python.learn.learn_io.{numpy_io pandas_io graph_io generator_io} : contrib.learn.io
 contrib.learn.python.learn.utils : contrib.learn.exports contrib.learn.export_signatures
 contrib.learn.python.learn.utils.{input_fn_utils saved_model_export_utils} : contrib.learn.exports contrib.learn.export_signatures
+contrib.learn.python.learn.ops : contrib.learn.ops
+contrib.learn.python.learn.ops.{embeddings_ops losses_ops seq2seq_ops} : contrib.learn.ops
+python.estimator.inputs.queues.{feeding_functions feeding_queue_runner} : python.feeding_names
+contrib.learn.python.learn.dataframe.queues.{feeding_functions feeding_queue_runner} : python.feeding_names
 contrib.learn.python.learn.estimators.tensor_signature : contrib.learn.tensor_signature
 contrib.learn.python.learn.estimators.rnn_common : contrib.learn.rnn_parts python.rnn_estimator_names
 contrib.learn.python.learn.estimators.dynamic_rnn_estimator : contrib.learn.dynamic_rnn contrib.learn.rnn_parts python.rnn_estimator_names

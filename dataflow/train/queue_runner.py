@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dataflow import errors
@@ -24,6 +24,9 @@ class QueueRunner:
     ``cancel_op`` also cancels what is waiting, when the coordinator asks to stop. Errors of
     ``queue_closed_exception_types`` (`OutOfRangeError` by default) mean that the input is used up.
     """
+
+    #: Whether what a thread calls is one run of a session and nothing else.
+    _resumable = True
 
     def __init__(
         self,
@@ -118,6 +121,12 @@ class QueueRunner:
         ref = getattr(self._queue, "queue_ref", None)
         return str(self._queue.name if ref is None else ref.op.name)
 
+    def _repeated(
+        self, session: BaseSession, enqueue_op: Any, stopped: Callable[[], bool]
+    ) -> Callable[[], Any]:
+        """What a thread calls again and again."""
+        return session.make_repeated_callable(enqueue_op, stopped)
+
     def _run(
         self, session: BaseSession, enqueue_op: Any, coord: Coordinator | None
     ) -> Iterator[Wait | None]:
@@ -127,10 +136,10 @@ class QueueRunner:
             return coord is not None and coord.should_stop()
 
         try:
-            run = session.make_repeated_callable(enqueue_op, stopped)
+            run = self._repeated(session, enqueue_op, stopped)
             while not stopped():
                 try:
-                    yield from finish(run)
+                    yield from finish(run, self._resumable)
                     yield None
                 except self._queue_closed_exception_types:
                     with self._lock:
