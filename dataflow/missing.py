@@ -17,7 +17,6 @@ _ADVICE = {
     "enable_v2_behavior": "TensorFlow 2's behavior is not here as a whole; write tf.enable_eager_execution() "
     "for a program that runs line by line, or leave the line out for one that builds a graph.",
     "profiler.advise": "look at the times of tf.profiler.profile(run_meta=...).",
-    "profiler.write_op_log": "types of nodes are their op types, devices and '_trainable_variables'.",
     "summary.create_file_writer": "it is TensorFlow 2's; use tf.summary.FileWriter(logdir).",
     "python.debug": "tfdbg is not here; use tf.Print, sess.explain(fetches), or the stepper of "
     "dataflow_widgets.",

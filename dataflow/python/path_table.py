@@ -53,6 +53,7 @@ python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf python.op_func
 python.ops.variables : python.variable_classes tf ops.variables ops.partitioned_variable python.private python.op_functions
 python.ops.{variable_scope state_ops} : tf ops.variables ops.variable_store ops.partitioned_variable python.private python.state_parts python.op_functions
 python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
+contrib.tfprof.tfprof_logger : profiler
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
 python.ops.resource_variable_ops : ops.resource_variables tf python.private python.op_functions
