@@ -191,7 +191,7 @@ class Function:
         if dims is None and self.input_signature is not None:
             dims = [as_dims(spec.shape) for spec in _tensor_specs(self.input_signature)]
         names = self._parameters.names(len(args))
-        specs = [spec.name for spec in flatten(self.input_signature or ())]
+        specs = [spec.name for spec in _tensor_specs(self.input_signature or ())]
         call = self._name(), args, kwargs, names, self.autograph, dims, specs
         with variable_creator_scope(self._make_variable):
             before = self._num_made
