@@ -51,6 +51,12 @@ class others. `--seed 7` without a list makes one variant, as for a second group
   their hints in the notebook. Variants make copying visible and talking about the method necessary; for an examination, watch the room.
 - **Your own lessons**: a lesson whose varying text you have changed is refused, with the cell and the text that is missing. What varies stands in
   `dataflow/course/variants/lesson05.toml`; `lessons/AUTHORING.md` of the source code says how.
+
+## Checks and widgets in German
+
+`DATAFLOW_LANGUAGE=de dataflow lab` (or `make lab` with it) starts a lab whose first page, questions, hints, checks and
+widgets speak German; the lessons themselves are English. In a notebook, `dataflow.course.language("de")` does it from
+then on.
 """
 
 
