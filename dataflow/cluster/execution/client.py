@@ -306,9 +306,15 @@ def connect(target: str, graph: Graph, config: ConfigProto | None = None) -> Rem
 
 
 def reset(
-    target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
+    target: str,
+    containers: Sequence[str] | None = None,
+    config: ConfigProto | None = None,
+    end_sessions: bool = True,
 ) -> None:
-    """Clear the variables and queues of all tasks of the cluster, or those of some containers."""
+    """Clear the variables and queues of all tasks of the cluster, or those of some containers.
+
+    ``end_sessions`` ends the sessions on the target, which would make the variables again.
+    """
     if not target:
         return
     note_run()
@@ -316,7 +322,11 @@ def reset(
     pool = ConnectionPool(registry.key_for(address), "a client")
     try:
         connection = pool.take(address, f"the master at {target}")
-        call(connection, "cluster.reset", {"containers": list(containers or ())})
+        call(
+            connection,
+            "cluster.reset",
+            {"containers": list(containers or ()), "sessions": end_sessions},
+        )
         connection.close()
     finally:
         pool.close()

@@ -153,7 +153,8 @@ class MasterService:
 
     @answers("cluster.reset")
     def _reset(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
-        self.server.reset_cluster([str(name) for name in head.get("containers", ())])
+        containers = [str(name) for name in head.get("containers", ())]
+        self.server.reset_cluster(containers, bool(head.get("sessions", True)))
 
 
 def _wanted(

@@ -373,10 +373,10 @@ class Server:
                 found.append(DeviceAttributes(name, "CPU", 0, f"{task} does not answer"))
         return found
 
-    def reset_cluster(self, containers: list[str]) -> None:
-        """End this server's sessions, and clear variables on every task of the cluster that can be reached."""
+    def reset_cluster(self, containers: list[str], end_sessions: bool) -> None:
+        """Clear variables on every task of the cluster that can be reached, and end this server's sessions."""
         with self._lock:
-            sessions = list(self._sessions)
+            sessions = list(self._sessions) if end_sessions else []
         for session in sessions:
             session.reset()
         self.resources.reset(containers or None)

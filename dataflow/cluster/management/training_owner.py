@@ -64,7 +64,8 @@ class TrainingOwner:
 
     def clear(self, number: int) -> None:
         """Drop the accumulators, the queue and the slots of a mode that no worker is in."""
-        reset(self._cluster.targets["/job:ps/task:0"], [container_of(number)])
+        target = self._cluster.targets["/job:ps/task:0"]
+        reset(target, [container_of(number)], end_sessions=False)
 
     def look(self) -> tuple[dict[str, Any], float] | None:
         """Return the variables' values and the loss on all data; None before they have any."""
