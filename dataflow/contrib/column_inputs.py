@@ -23,6 +23,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.reduce import reduce_sum
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sparse import sparse_reshape, sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variable_scope import variable_scope
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 #: Columns that hold the ids of the sparse column that they are made of.
 _EMBEDDINGS = (classes.EmbeddingColumn, classes.SharedEmbeddingColumn)
 _OF_IDS = (*_EMBEDDINGS, classes.OneHotColumn)
+#: How many more nodes TensorFlow makes of a column before its table; seeds of what follows count them.
+_LEFT_OUT: tuple[tuple[Any, int], ...] = (
+    (_EMBEDDINGS, 16),
+    (classes.OneHotColumn, 8),
+    (classes.BucketizedColumn, -6),
+)
 
 
 class ColumnCache(LazyBuilder):
@@ -92,6 +99,9 @@ def numbers_of(
 
     Raises `ValueError` for a column that has no numbers, or none of this rank.
     """
+    for kinds, count in _LEFT_OUT:
+        if isinstance(column, kinds):
+            count_left_out(count)
     if output_rank == 2 and not _has_contribs_rule(column):
         collections = model_collections(weight_collections)
         return flat_rows(column, column._get_dense_tensor(known, collections, trainable))

@@ -208,3 +208,31 @@ def test_regression_targets():
     assert set(found) == {"loss", "half"}
     loss, half = run([target.loss(logits, labels, {}), found["half"][0]])
     assert loss == 5.5 and half.tolist() == [[0.5, 1], [1.5, 2]]
+
+
+def hashed():
+    return layers.sparse_column_with_hash_bucket("k", 10)
+
+
+@pytest.mark.parametrize(
+    ("make", "count"),
+    [
+        (lambda: layers.real_valued_column("a"), 3),
+        (lambda: layers.bucketized_column(layers.real_valued_column("a"), [0.0]), 13),
+        (lambda: layers.one_hot_column(hashed()), 32),
+        (lambda: layers.embedding_column(hashed(), 2, initializer=_zeros), 82),
+    ],
+)
+def test_seeds_of_what_follows_count_tensorflows_nodes(make, count):
+    column = make()
+    if "a" in column.parse_example_spec:
+        features = {"a": tf.constant([[1.0], [2.0]])}
+    else:
+        features = {"k": tf.SparseTensor([[0, 0], [1, 0]], ["a", "b"], [2, 1])}
+    layers.input_from_feature_columns(features, [column])
+    graph = tf.get_default_graph()
+    assert len(graph.get_operations()) + graph.num_left_out == count
+
+
+def _zeros(shape, dtype=None, partition_info=None):
+    return tf.zeros(shape)
