@@ -13,8 +13,12 @@ def can_merge(op: Operation) -> bool:
     op_def = op.op_def
     if op_def.stateful or op_def.control_flow or op_def.has_side_effect or not op.outputs:
         return False
-    if any(t.dtype.is_ref for t in op.outputs) or any(t.dtype.is_ref for t in op.inputs):
-        return False
+    for tensor in op.outputs:  # no generators: this is asked several times for each node of a plan
+        if tensor.dtype.is_ref:
+            return False
+    for tensor in op.inputs:
+        if tensor.dtype.is_ref:
+            return False
     return op.type != "Placeholder"
 
 

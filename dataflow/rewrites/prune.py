@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Container, Iterable, Mapping
 from types import MappingProxyType
 
@@ -53,25 +54,15 @@ def topological_order(
 
     ``also``: what nodes wait for besides their inputs.
     """
-    ordered = sorted(ops, key=lambda op: op.index)
-    if all(
-        t.op.index < op.index or t in fed or t.op.op_def.control_flow == "next_iteration"
-        for op in ordered
-        for t in op.inputs
-    ) and all(
-        c.index < op.index for op in ordered for c in (*op.control_inputs, *also.get(op, ()))
-    ):
+    ordered = sorted(ops, key=_index_of)
+    if _is_in_order(ordered, fed, also):
         return ordered
     result: list[Operation] = []
     done: set[Operation] = set()
     for root in ordered:
         if root in done:
             continue
-        if (
-            not also
-            and all(t.op in done or t.op not in ops for t in root.inputs)
-            and (all(c in done or c not in ops for c in root.control_inputs))
-        ):  # as most are, and the walk below would find
+        if not also and _comes_next(root, done, ops):  # as most do, and the walk below would find
             done.add(root)
             result.append(root)
             continue
@@ -109,3 +100,45 @@ def topological_order(
                         )
                     stack.append((source, False))
     return result
+
+
+_index_of = operator.attrgetter("index")
+
+
+def _is_in_order(
+    ordered: list[Operation],
+    fed: Container[Tensor],
+    also: Mapping[Operation, list[Operation]],
+) -> bool:
+    """Whether every node stands behind what it waits for, as it does unless edges were changed."""
+    for (
+        op
+    ) in ordered:  # no generators: plans are put in order again and again while they are rewritten
+        index = op.index
+        for tensor in op.inputs:
+            source = tensor.op
+            if (
+                source.index >= index
+                and tensor not in fed
+                and source.op_def.control_flow != "next_iteration"
+            ):
+                return False
+        for control in op.control_inputs:
+            if control.index >= index:
+                return False
+        for other in also.get(op, ()) if also else ():
+            if other.index >= index:
+                return False
+    return True
+
+
+def _comes_next(op: Operation, done: set[Operation], ops: set[Operation]) -> bool:
+    """Whether all that a node waits for, of ``ops``, is done."""
+    for tensor in op.inputs:
+        source = tensor.op
+        if source not in done and source in ops:
+            return False
+    for control in op.control_inputs:
+        if control not in done and control in ops:
+            return False
+    return True

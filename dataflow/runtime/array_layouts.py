@@ -60,16 +60,20 @@ _SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-30, 100.0, -100.0)
 _POOL = 65_521
 
 
+#: One number in so many is special: in small arrays every other one, so that few arrays show them all.
+_ONE_IN, _ONE_IN_SMALL, _SMALL = 8, 2, 8
+
+
 @functools.cache
-def _pool(special: bool, dtype: Any) -> Array:
+def _pool(one_in: int, dtype: Any) -> Array:
     """Normally distributed numbers. They have full precision: shorter ones would have the same sum in any order.
 
-    With ``special`` they are ten times as large, and an eighth of them are drawn from `_SPECIAL`.
+    With ``one_in`` they are ten times as large, and one in so many is drawn from `_SPECIAL`.
     """
     random = np.random.Generator(np.random.PCG64(1))
     numbers = random.normal(size=_POOL)
-    if special:
-        places = random.integers(0, _POOL, _POOL // 8)
+    if one_in:
+        places = random.integers(0, _POOL, _POOL // one_in)
         numbers *= 10.0
         numbers[places] = random.choice(_SPECIAL, len(places))
     return numbers.astype(dtype)
@@ -80,11 +84,13 @@ def random_array(layout: Layout, x: Array, number: int, special: bool) -> Array:
     found, memory = _empty(layout)
     if layout.dtype.kind == "f":
         start = number * 7919 % _POOL
-        numbers = _pool(special, layout.dtype)
-        if start + memory.size <= _POOL:
-            memory[...] = numbers[start : start + memory.size]
-        else:
-            memory[...] = np.resize(np.roll(numbers, -start), memory.size)
+        often = _ONE_IN_SMALL if memory.size < _SMALL else _ONE_IN
+        numbers = _pool(often if special else 0, layout.dtype)
+        filled = 0
+        while filled < memory.size:  # from the beginning again after the last
+            piece = numbers[start : start + memory.size - filled]
+            memory[filled : filled + piece.size] = piece
+            filled, start = filled + piece.size, 0
     elif layout.dtype.kind == "b":
         memory[...] = np.arange(number, number + memory.size) % 3 == 0
     else:

@@ -20,6 +20,7 @@ cost of a region.
 from __future__ import annotations
 
 import bisect
+import heapq
 import itertools
 import re
 from collections.abc import Sequence
@@ -115,6 +116,12 @@ class _Search:
         for i, line in enumerate(lines):
             for name in line.reads:
                 self.uses.setdefault(name, []).append(i)
+        #: The lines that set each local.
+        self.settings: dict[str, list[int]] = {}
+        for i, line in enumerate(lines):
+            for name in line.sets:
+                self.settings.setdefault(name, []).append(i)
+        self._latest_needed: list[int | None] = [None] * len(lines)
 
     def longest(self, first: int) -> ParallelRegion | None:
         """The region from ``first`` with the most work, among those with as much beside them."""
@@ -123,16 +130,27 @@ class _Search:
             return None
         best: tuple[int, int] | None = None
         most = 0.0
-        made: list[str] = []
         reads_variable = False
-        for last in range(first, end):
-            line = self.lines[last]
-            made.extend(line.sets)
-            reads_variable = reads_variable or _READ.search(line.text) is not None
-            work = self.done[last + 1] - self.done[first]
-            if work < LEAST_MICROSECONDS or self.costs[last] < 1.0:
+        #: When locals of the region are read next, of those that lines before ``taken`` set; what stands before
+        #: ``last`` is out of date.
+        next_uses: list[tuple[int, str]] = []
+        taken = first
+        start = bisect.bisect_left(self.done, self.done[first] + LEAST_MICROSECONDS, first + 1)
+        for last in range(start - 1, end):
+            if self.costs[last] < 1.0 or self._needed_soon(last) >= first:
                 continue
-            needed = min((n for name in made if (n := self._use_after(name, last))), default=0)
+            for i in range(taken, last + 1):
+                line = self.lines[i]
+                reads_variable = reads_variable or _READ.search(line.text) is not None
+                for name in line.sets:
+                    heapq.heappush(next_uses, (self._use_after(name, i), name))
+            taken = last + 1
+            while next_uses and next_uses[0][0] <= last:
+                _, name = heapq.heappop(next_uses)
+                if use := self._use_after(name, last):
+                    heapq.heappush(next_uses, (use, name))
+            needed = next_uses[0][0] if next_uses else 0
+            work = self.done[last + 1] - self.done[first]
             beside = min(work, self.done[needed] - self.done[last + 1]) if needed else 0.0
             if beside < LEAST_MICROSECONDS or beside <= most:
                 continue
@@ -149,6 +167,23 @@ class _Search:
         takes = sorted(name for name in read.difference(inside) if is_computed(name))
         gives = [name for name in dict.fromkeys(inside) if self._use_after(name, last)]
         return ParallelRegion(first, last, needed, tuple(takes), tuple(gives))
+
+    def _needed_soon(self, last: int) -> int:
+        """The latest line, up to ``last``, whose result is read too soon after it: a region that ends there and
+        has that line runs beside less than the least work. -1 where there is none."""
+        found = self._latest_needed[last]
+        if found is not None:
+            return found
+        found, start = -1, self.done[last + 1]
+        for i in range(last + 1, min(last + 1 + _MOST_LINES, len(self.lines))):
+            if self.done[i] - start >= LEAST_MICROSECONDS:
+                break
+            for name in self.lines[i].reads:
+                settings = self.settings.get(name, ())
+                if k := bisect.bisect_right(settings, last):
+                    found = max(found, settings[k - 1])
+        self._latest_needed[last] = found
+        return found
 
     def _use_after(self, name: str, line: int) -> int:
         """The first line after ``line`` that reads a local; 0 when none does."""

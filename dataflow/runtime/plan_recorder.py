@@ -45,11 +45,11 @@ from dataflow.runtime.recorded_line import (
     views_among,
 )
 
-#: Runs as usual before a plan is recorded, by when loops are compiled; more where there are few lines: recording
-#: takes as long as it has run by then.
-RUNS_BEFORE_RECORDING, _RUNS_TIMES_LINES = 24, 4000
+#: Runs as usual before a plan is recorded, by when loops that are stored are loaded (lines that wait for others to be
+#: compiled are tried again); more where there are few lines: recording takes as long as it has run by then.
+RUNS_BEFORE_RECORDING, _RUNS_TIMES_LINES = 10, 4000
 #: How many lines are tried in one run: at least, and this part of them.
-_LEAST_PER_RUN, _RUNS_OF_RECORDING = 16, 12
+_LEAST_PER_RUN, _RUNS_OF_RECORDING = 16, 5
 #: How many runs go by before lines are tried again that wait for a loop.
 _RUNS_TO_WAIT = 8
 #: After so many runs lines that wait for a loop to be compiled are left as they are.

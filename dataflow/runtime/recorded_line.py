@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_VARIANTS = 4
 #: How many numbers of results are compared at least, unless that is too much work: numbers of inputs, and each input
 #: as so many.
-_FEWEST_RESULTS, _MOST_WORK, _ONE_ARRAY = 64, 1 << 18, 1000
+_FEWEST_RESULTS, _MOST_WORK, _ONE_ARRAY = 24, 1 << 18, 1000
 #: Matches the expression of a constant of a plan.
 is_constant = re.compile(r"c\d+").fullmatch
 _VARIABLE = re.compile(r"(v\d+)\.(?:array|read\(\))")

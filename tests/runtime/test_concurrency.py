@@ -419,3 +419,52 @@ def test_a_region_needs_enough_beside_it(monkeypatch: pytest.MonkeyPatch) -> Non
             Line(0, "t2 = k2(t0, t1)", long, ("t2",), ("t0", "t1")),
         ]
         assert concurrency.find(lines, 1, False) == found
+
+
+def _regions_by_definition(search: Any, first: int) -> tuple[int, int] | None:
+    """Last line, and where it is needed, of the region from ``first`` with the most beside it, looked at one by one."""
+    end = min(first + 64, search.wall[first])
+    best, most = None, 0.0
+    for last in range(first, end):
+        made = [name for line in search.lines[first : last + 1] for name in line.sets]
+        uses = [i for name in made for i in search.uses.get(name, ()) if i > last]
+        work = search.done[last + 1] - search.done[first]
+        needed = min(uses, default=0)
+        beside = min(work, search.done[needed] - search.done[last + 1]) if needed else 0.0
+        least = concurrency.LEAST_MICROSECONDS
+        if work < least or search.costs[last] < 1.0 or beside < least or beside <= most:
+            continue
+        if search.shared[needed] > search.shared[last + 1]:
+            continue
+        if any("v1." in line.text for line in search.lines[first : last + 1]) and (
+            search.changes[needed] > search.changes[last + 1]
+        ):
+            continue
+        best, most = (last, needed), beside
+    return best
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_search_finds_what_the_definition_says(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(seed)
+    x = tf.placeholder(tf.float32, [])
+    pure = tf.tanh(x).op
+    change = tf.assign(tf.Variable(0.0), x).op
+    costs: dict[int, float | None] = {}
+    monkeypatch.setattr(concurrency, "microseconds", lambda op, single: costs[next(turn)])
+    lines = []
+    for i in range(120):
+        near, far = (f"t{random.integers(max(0, i - d), max(1, i))}" for d in (3, 60))
+        reads = tuple(dict.fromkeys([near] * int(random.random() < 0.4) + [far]))
+        text = "v1.array" if random.random() < 0.1 else "x"
+        op = change if random.random() < 0.02 else pure
+        costs[i] = None if random.random() < 0.02 else float(random.choice([0.0, 20.0, 90.0]))
+        lines.append(Line(0, f"t{i} = k({text})", op, (f"t{i}",), reads if i else ()))
+    turn = iter(range(len(lines)))
+    search = concurrency._Search(lines, False)
+    found = [search.longest(first) for first in range(len(lines))]
+    wanted = [_regions_by_definition(search, first) for first in range(len(lines))]
+    assert [x and (x.last, x.needed) for x in found] == wanted
+    assert any(wanted)
