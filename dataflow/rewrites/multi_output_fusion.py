@@ -15,7 +15,7 @@ import numpy as np
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.jit.expression import SELECT_ROWS, Region
+from dataflow.kernels.jit.expression import SELECT_ROWS, TRUTH_AS_NUMBER, Region
 from dataflow.kernels.jit.regions import EQUAL_SHAPES, fits, small_source
 from dataflow.ops.fused import fused_region_op
 from dataflow.ops.sources import make_constant
@@ -223,6 +223,8 @@ def region_key(op: Operation, changes: Changes, place: Position, on_gpu: bool) -
     if not output.dims:  # Python's operators are faster for scalars
         return None
     if op.type == "BiasAdd" and op.attrs.get("data_format", "NHWC") not in ("NHWC", b"NHWC"):
+        return None
+    if op.type == TRUTH_AS_NUMBER and op.inputs[0].dtype.name != "bool":
         return None
     if op.type == "Select" and op.inputs[0].dims != output.dims and not _chooses_rows(op):
         return None

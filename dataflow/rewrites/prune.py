@@ -138,7 +138,5 @@ def _comes_next(op: Operation, done: set[Operation], ops: set[Operation]) -> boo
         source = tensor.op
         if source not in done and source in ops:
             return False
-    for control in op.control_inputs:
-        if control not in done and control in ops:
-            return False
-    return True
+    controls = op.control_inputs
+    return not controls or all(c in done or c not in ops for c in controls)

@@ -402,3 +402,33 @@ def test_what_waits_for_a_region_waits_for_all_that_it_comes_to_wait_for() -> No
     search.after[2] = search.closure(search.after[2])
     search._wait(0, 0b1000)
     assert search.after == [0b1000, 0b1001, 0b1011, 0b0000]
+
+
+@pytest.mark.parametrize("kind", [tf.float32, tf.float64])
+def test_the_mask_of_a_dropout_is_part_of_its_kernel(either: None, kind: Any) -> None:
+    x, drawn = tf.placeholder(kind, [40, 70]), tf.placeholder(kind, [40, 70])
+    mask = tf.cast(drawn >= 0.3, kind)
+    y = x * (1.0 / 0.7) * mask
+    rng = np.random.default_rng(0)
+    feeds = {t: rng.random((40, 70)).astype(kind.as_numpy_dtype) for t in (x, drawn)}
+    plan, got, wanted = both([y, mask], feeds)
+    assert types(plan).count("_FusedRegion") == 1 and "Cast" not in types(plan)
+    for a, b in zip(got, wanted, strict=True):
+        assert a.tobytes() == b.tobytes() and a.dtype == b.dtype
+
+
+def test_a_mask_that_is_given_is_cast_in_the_kernel_and_numbers_are_not(either: None) -> None:
+    x = tf.placeholder(tf.float32, [40, 70])
+    given, whole = tf.placeholder(tf.bool, [40, 70]), tf.placeholder(tf.int32, [40, 70])
+    y = tf.nn.relu(x * tf.cast(given, tf.float32)) + 1.0
+    z = tf.nn.relu(x * tf.cast(whole, tf.float32)) + 1.0
+    rng = np.random.default_rng(0)
+    feeds = {
+        x: rng.standard_normal((40, 70)).astype("f"),
+        given: rng.random((40, 70)) < 0.5,
+        whole: rng.integers(-3, 3, (40, 70)).astype("i"),
+    }
+    plan, got, wanted = both([y, z], feeds)
+    assert types(plan).count("Cast") == 1
+    for a, b in zip(got, wanted, strict=True):
+        assert a.tobytes() == b.tobytes()

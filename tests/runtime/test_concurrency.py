@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from typing import Any
@@ -453,6 +454,7 @@ def test_the_search_finds_what_the_definition_says(
     pure = tf.tanh(x).op
     change = tf.assign(tf.Variable(0.0), x).op
     costs: dict[int, float | None] = {}
+    turn = itertools.count()
     monkeypatch.setattr(concurrency, "microseconds", lambda op, single: costs[next(turn)])
     lines = []
     for i in range(120):
@@ -462,7 +464,6 @@ def test_the_search_finds_what_the_definition_says(
         op = change if random.random() < 0.02 else pure
         costs[i] = None if random.random() < 0.02 else float(random.choice([0.0, 20.0, 90.0]))
         lines.append(Line(0, f"t{i} = k({text})", op, (f"t{i}",), reads if i else ()))
-    turn = iter(range(len(lines)))
     search = concurrency._Search(lines, False)
     found = [search.longest(first) for first in range(len(lines))]
     wanted = [_regions_by_definition(search, first) for first in range(len(lines))]

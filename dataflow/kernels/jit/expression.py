@@ -13,8 +13,10 @@ ROW_SUMS = frozenset({ROW_SUM, ROW_MEAN})
 #: The maximum along the last axis, likewise: a step of kernels' own loops, of which no region is made.
 ROW_MAX = "RowMax"
 ROW_REDUCTIONS = ROW_SUMS | {ROW_MAX}
+#: A bool as 1 or 0, as dropout's mask: a step of a region, which has no other casts.
+TRUTH_AS_NUMBER = "Cast"
 #: Steps that machine code and CUDA C express by others.
-_JOINED = frozenset({"AddN", "ZerosLike", SELECT_ROWS})
+_JOINED = frozenset({"AddN", "ZerosLike", SELECT_ROWS, TRUTH_AS_NUMBER})
 
 
 class Program(NamedTuple):
@@ -78,6 +80,8 @@ def elementary_steps(
             numbers.append(put("Const", 0.0))
         elif op_type == SELECT_ROWS:
             numbers.append(put("SelectV2", *items))
+        elif op_type == TRUTH_AS_NUMBER:
+            numbers.append(put("SelectV2", *items, put("Const", 1.0), put("Const", 0.0)))
         else:
             numbers.append(put(op_type, *items))
     return tuple(steps), tuple(numbers[r] for r in region.results)

@@ -26,6 +26,7 @@ from dataflow.kernels.jit.expression import (
     ROW_SUM,
     ROW_SUMS,
     SELECT_ROWS,
+    TRUTH_AS_NUMBER,
     Region,
     elementary_steps,
 )
@@ -51,7 +52,7 @@ MOST_LAYOUTS = 64
 
 def fits(op_type: str, dtype: str) -> bool:
     """True for an op that a region of this dtype may contain."""
-    if op_type in ("AddN", "ZerosLike"):
+    if op_type in ("AddN", "ZerosLike", TRUTH_AS_NUMBER):
         return True
     return (op_type in INSTRUCTIONS or op_type in _OTHERS) and can_write(op_type, dtype)
 
@@ -71,6 +72,8 @@ def small_source(region: Region) -> str:
             lines.append(f"    t{i} = row_sums(xp, {items[0]}){share}")
         elif op_type == SELECT_ROWS:
             lines.append(f"    t{i} = Select({', '.join(items)})")
+        elif op_type == TRUTH_AS_NUMBER:
+            lines.append(f"    t{i} = {items[0]}.astype(dtype)")
         elif op_type in _OTHERS:
             lines.append(f"    t{i} = {op_type}({', '.join(items)})")
         else:

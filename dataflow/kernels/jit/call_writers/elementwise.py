@@ -25,6 +25,7 @@ from dataflow.kernels.jit.expression import (
     ROW_SUM,
     ROW_SUMS,
     SELECT_ROWS,
+    TRUTH_AS_NUMBER,
     Region,
     elementary_steps,
 )
@@ -230,6 +231,8 @@ def _any_step(w: CallWriter, op: str, items: list[Array], to: Array) -> None:
         must(w.fill(to, 0))
     elif op == SELECT_ROWS:
         _step(w, "SelectV2", items, to)
+    elif op == TRUTH_AS_NUMBER:
+        raise CannotWrite  # by a loop of the whole region
     else:
         _step(w, op, items, to)
 
