@@ -87,10 +87,12 @@ def apply_gradually(
     gpu_nodes: Collection[Operation] = (),
     num_hits: int | None = None,
     known: Mapping[Tensor, bool] | None = None,
+    scalars: Collection[Tensor] = (),
 ) -> Steps[Rewritten]:
-    """As `apply`, in steps (`gradual.Steps`), and for runs that feed ``known`` (`known_predicates`)."""
+    """As `apply`, in steps (`gradual.Steps`), and for runs that feed ``known`` (`known_predicates`), and single
+    numbers for ``scalars``."""
     sums = loop_accumulator_sinking.find(ops, feeds, fetches) if options.loop_accumulators else []
-    work = yield from WorkingGraph.made_gradually(ops, fetches, fetch_operations, feeds)
+    work = yield from WorkingGraph.made_gradually(ops, fetches, fetch_operations, feeds, scalars)
     fed = {work.feed_of(tensor): value for tensor, value in (known or {}).items()}
     unordered_reads.keep_order(work, fed)
     journal: list[Hit] = []

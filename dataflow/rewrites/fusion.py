@@ -83,12 +83,26 @@ def run(
         reduction = _reduction_of(root, needed, fetched) if reductions else None
         if reduction is not None and where.get(reduction) != where.get(root):
             reduction = None
+        if reduction is None and _meets_a_mask(root, members):
+            continue
         if len(members) < (1 if reduction is not None else 2) or not _worthwhile(
             root.outputs[0], batch_size_hint or _GUESSED_SIZE
         ):
             continue
         _fuse(work, journal, members, reduction)
         yield _COST * len(members)
+
+
+def _meets_a_mask(root: Operation, members: list[Operation]) -> bool:
+    """Whether a cone ends in a bool that is cast to numbers, or takes such numbers, as those before and behind
+    dropout's mask: `multi_output_fusion` makes one kernel of both."""
+    if root.outputs[0].dtype.name == "bool":
+        return any(c.type == "Cast" for c in root.outputs[0].uses)
+    return any(
+        t.op.type == "Cast" and t.op.inputs[0].dtype.name == "bool"
+        for op in members
+        for t in op.inputs
+    )
 
 
 def _fits(op: Operation, changes: Changes) -> bool:

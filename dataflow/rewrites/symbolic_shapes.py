@@ -277,9 +277,21 @@ def size_of_batch(feeds: Sequence[Tensor], values: Sequence[Any]) -> int | None:
     return max(sizes, key=sizes.count) if sizes else None
 
 
-def dims_are_equal(equal_dims: EqualDims) -> Callable[[Sequence[Any]], bool]:
-    """A function of the fed values: whether all sizes of each group are equal."""
+def scalars_among(feeds: Sequence[Tensor], values: Sequence[Any]) -> list[int]:
+    """The feeds of unknown rank that were fed one number, as dropout's ``keep_prob`` is."""
+    return [
+        i
+        for i, (tensor, value) in enumerate(zip(feeds, values, strict=True))
+        if tensor.dims is None and getattr(value, "shape", None) == ()
+    ]
+
+
+def dims_are_equal(
+    equal_dims: EqualDims, scalars: Sequence[int] = ()
+) -> Callable[[Sequence[Any]], bool]:
+    """A function of the fed values: whether all sizes of each group are equal, and ``scalars`` single numbers."""
     tests = [" == ".join(f"values[{i}].shape[{axis}]" for i, axis in group) for group in equal_dims]
+    tests += [f"values[{i}].shape == ()" for i in scalars]
     return eval("lambda values: " + " and ".join(tests))  # type: ignore[no-any-return]
 
 

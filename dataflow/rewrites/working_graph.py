@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.graph import Graph
 from dataflow.graph.op_traits import OpTraits
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.jit.op_table import INSTRUCTIONS
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.gradual import Steps, finish, in_steps
 from dataflow.rewrites.prune import needed_operations
+from dataflow.shapes import BroadcastError, Dims, broadcast
 
 if TYPE_CHECKING:
     from dataflow.graph.op_def import OpDef
@@ -32,6 +35,8 @@ class _Arg(OpTraits):
 
 
 _ARG: Any = _Arg()
+#: Ops whose result has the shape to which their operands are broadcast.
+_ELEMENT_BY_ELEMENT = frozenset({*INSTRUCTIONS, "Cast", "Identity"})
 #: With this many inputs their positions are indexed: a linear search for each takes too long.
 _MANY_INPUTS = 64
 
@@ -59,10 +64,12 @@ class WorkingGraph:
         fetches: Sequence[Tensor],
         fetch_operations: Iterable[Operation],
         feeds: Sequence[Tensor],
+        scalars: Collection[Tensor] = (),
     ) -> Steps[WorkingGraph]:
-        """As the constructor, in steps (`gradual.Steps`)."""
+        """As the constructor, in steps (`gradual.Steps`); ``scalars`` are feeds of unknown rank that are known to be
+        single numbers, from which the shapes of what is computed of them element by element follow."""
         work = cls.__new__(cls)
-        yield from work._fill(ops, fetches, fetch_operations, feeds)
+        yield from work._fill(ops, fetches, fetch_operations, feeds, scalars)
         return work
 
     def _fill(
@@ -71,6 +78,7 @@ class WorkingGraph:
         fetches: Sequence[Tensor],
         fetch_operations: Iterable[Operation],
         feeds: Sequence[Tensor],
+        scalars: Collection[Tensor] = (),
     ) -> Steps[None]:
         self.graph = Graph()
         self.origin: dict[Operation, Operation] = {}
@@ -85,7 +93,7 @@ class WorkingGraph:
             if name in computed or name in self.graph.op_by_name:
                 name = f"{name}/fed_{tensor.value_index}"
             op = self._add(name, _ARG, [], {}, tensor.op)
-            new = Tensor(op, 0, tensor.dtype, tensor.dims)
+            new = Tensor(op, 0, tensor.dtype, () if tensor in scalars else tensor.dims)
             op.outputs = [new]
             self._new[tensor] = new
             self.fixed.add(new)
@@ -97,6 +105,8 @@ class WorkingGraph:
             for op in some:
                 if op not in self._ops:
                     self._copy(op, members, back_edges)
+                    if scalars and op.type in _ELEMENT_BY_ELEMENT:
+                        _tell_shape(self._ops[op])
             yield 2 * len(some)
         for new_op, index, tensor in back_edges:
             new_op.inputs[index].uses.remove(new_op)
@@ -338,3 +348,15 @@ class WorkingGraph:
     def fetched_values(self) -> set[Tensor]:
         """What must stay: the fetched tensors, and the outputs of fetched operations."""
         return {*self._fetches, *(t for op in self._fetched_operations for t in op.outputs)}
+
+
+def _tell_shape(op: Operation) -> None:
+    """Notes the shape of the result of an op that works element by element, where its operands tell it."""
+    (output,) = op.outputs
+    if output.dims is not None:
+        return
+    found: Dims = ()
+    with contextlib.suppress(BroadcastError):  # the kernel says so
+        for tensor in op.inputs:
+            found = broadcast(found, tensor.dims)
+        output.dims = found

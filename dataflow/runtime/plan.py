@@ -149,7 +149,8 @@ class Plan:
 
         ``watch`` and ``num_hits`` are passed to `rewrites.engine.apply`. Sizes that are equal in
         ``arguments``, the converted feeds, are assumed to stay equal: several feeds have the size of
-        the batch. After a run in which they differ the plan is rewritten without that assumption.
+        the batch; and feeds of unknown rank that are one number to stay one. After a run in which that
+        does not hold the plan is rewritten without that assumption.
         """
         self._runs_left = -1
         self._rewriting = None
@@ -169,12 +170,19 @@ class Plan:
         if self._options is None or len(self.ops) < self._options.min_nodes:
             return
         from dataflow.rewrites import engine
-        from dataflow.rewrites.symbolic_shapes import dims_are_equal, equal_dims_of, size_of_batch
+        from dataflow.rewrites.symbolic_shapes import (
+            dims_are_equal,
+            equal_dims_of,
+            scalars_among,
+            size_of_batch,
+        )
 
         equal_dims: Any = []
+        scalars: list[int] = []
         batch_size_hint = None if arguments is None else size_of_batch(self.feeds, arguments)
         if arguments is not None and not self.session.has_gpu:  # CUDA graphs do not use sizes
             equal_dims = equal_dims_of(self.feeds, arguments)
+            scalars = scalars_among(self.feeds, arguments)
         rewritten = yield from engine.apply_gradually(
             self.ops,
             self.fetches.tensors,
@@ -187,6 +195,7 @@ class Plan:
             {self.origin.get(op, op) for op in self.kernel_devices},
             num_hits,
             self._known,
+            {self.feeds[i] for i in scalars},
         )
         placed = self.place(
             shapes_first(rewritten.ops),
@@ -201,7 +210,8 @@ class Plan:
         ).generate_gradually()
         self.journal = rewritten.journal
         self.cuda_graphs = cuda_graphs
-        self._use(placed, generated, dims_are_equal(equal_dims) if equal_dims else None)
+        assumes = equal_dims or scalars
+        self._use(placed, generated, dims_are_equal(equal_dims, scalars) if assumes else None)
         self._record()
         give_back_after_compiling(len(self.ops))
 
