@@ -170,7 +170,7 @@ class Plan:
         if self._options is None or len(self.ops) < self._options.min_nodes:
             return
         from dataflow.rewrites import engine
-        from dataflow.rewrites.symbolic_shapes import (
+        from dataflow.rewrites.fed_shapes import (
             dims_are_equal,
             equal_dims_of,
             scalars_among,

@@ -9,7 +9,8 @@ import pytest
 
 import dataflow as tf
 from dataflow.graph.registry import get_op
-from dataflow.rewrites.symbolic_shapes import Shapes, dims_are_equal, equal_dims_of
+from dataflow.rewrites.fed_shapes import dims_are_equal, equal_dims_of
+from dataflow.rewrites.symbolic_shapes import Shapes
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 from tests.rewrites.rewritten import rewritten
 from tests.rewrites.test_multi_output_fusion import both, same, types

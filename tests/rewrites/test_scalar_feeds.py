@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.rewrites.symbolic_shapes import dims_are_equal, scalars_among
+from dataflow.rewrites.fed_shapes import dims_are_equal, scalars_among
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 from tests.rewrites.rewritten import types
 

@@ -13,14 +13,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.rewrites.symbolic_shapes import (
-    Shapes,
-    dims_are_equal,
-    equal_dims_of,
-    is_same,
-    ratio,
-    size_of_batch,
-)
+from dataflow.rewrites.fed_shapes import dims_are_equal, equal_dims_of, size_of_batch
+from dataflow.rewrites.symbolic_shapes import Shapes, is_same, ratio
 
 Given = SimpleNamespace
 
