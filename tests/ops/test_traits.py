@@ -320,6 +320,8 @@ BY_TYPE = {
     # What rewrites make, and what is then added to.
     "rewrites/common_subexpressions.py": "_RoundsSum",
     "rewrites/fusion.py": "Mean Sum",
+    # Its result has its input's shape, as that of all that is computed element by element.
+    "rewrites/working_graph.py": "Cast",
     "rewrites/row_fusion.py": "Mean StopGradient Sum",
     "rewrites/loop_shapes.py": "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3",
     "rewrites/loop_accumulator_sinking.py": "Add AddV2",
