@@ -131,7 +131,8 @@ class Generator:
     `VariableResource`; with ``trace`` the function takes a hook first, called after each node as
     ``hook(node number, outputs)``; with ``reuse`` a result may take the buffer of a value after its
     last use (see `buffers`). Independent regions are shared by ``threads`` threads where that pays (see
-    `concurrency`), each of whose kernels uses at most ``kernel_threads``, if that is not 0.
+    `concurrency`), each of whose kernels uses at most ``kernel_threads``, if that is not 0; ``records``: and pays
+    more than lists of calls would.
     """
 
     _count = 0
@@ -152,6 +153,7 @@ class Generator:
         check: Callable[[Generator], None] | None = None,
         overlap: Overlap | None = None,
         loop_end: LoopEnd | None = None,
+        records: bool = False,
     ) -> None:
         self.ops = list(ops)
         self.fetches = list(fetches)
@@ -162,6 +164,8 @@ class Generator:
         self.trace = trace
         self._reuse = reuse
         self._threads, self._limit = threads, kernel_threads
+        #: Whether the plan's lines may become lists of calls (`plan_recorder`), which have no parallel regions.
+        self._records = records
         #: Adds lines that check values, once all others have been written.
         self._check = check
         #: Lets the other lines continue while an op waits, if the plan has such ops.
@@ -485,6 +489,9 @@ class Generator:
                 from dataflow.runtime import concurrency
 
                 regions = concurrency.find(self.lines, self._threads - 1, self._limit == 1)
+                may_be_lists = self._records and overlap is None
+                if regions and may_be_lists and self._saves_more_as_lists(regions):
+                    regions = ()
                 yield len(self.lines)
             if self._preallocated:
                 wanted = {
@@ -517,6 +524,13 @@ class Generator:
             overlap.wrap_blocks(self.globals)
             overlap.generated, overlap.regions = generated, regions
         return generated
+
+    def _saves_more_as_lists(self, regions: Sequence[concurrency.ParallelRegion]) -> bool:
+        """Whether the plan gains more as lists of calls than by a second thread: many small kernels beside a large one."""
+        from dataflow.runtime import concurrency, plan_recorder
+
+        beside = concurrency.microseconds_beside(self.lines, regions, self._limit == 1)
+        return plan_recorder.microseconds_saved(self.lines, self.globals) > beside
 
     def _write_lines(
         self,

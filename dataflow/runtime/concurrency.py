@@ -90,6 +90,17 @@ def find(lines: Sequence[Line], most: int, single: bool) -> list[ParallelRegion]
     return regions
 
 
+def microseconds_beside(
+    lines: Sequence[Line], regions: Sequence[ParallelRegion], single: bool
+) -> float:
+    """What regions save at most: the work that is done while others do theirs."""
+    costs = [(microseconds(x.op, single) or 0.0) if x.op is not None else 0.0 for x in lines]
+    done = [0.0, *itertools.accumulate(costs)]
+    return sum(
+        min(done[r.last + 1] - done[r.first], done[r.needed] - done[r.last + 1]) for r in regions
+    )
+
+
 def _is_pure(op: Operation) -> bool:
     return can_merge(op) and not any(t.dtype.is_ref for t in op.inputs)
 

@@ -353,6 +353,7 @@ class Plan:
             trace=trace,
             reuse=final and self._options is not None and self._options.reuse,
             threads=self._num_threads() if final else 1,
+            records=final and self._options is not None and self._options.call_lists,
             kernel_threads=self.session.config.intra_op_parallelism_threads,
             check=None if trace else self._nan_check(placed),
             overlap=None if trace else self._overlap(placed),

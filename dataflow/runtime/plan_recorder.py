@@ -19,8 +19,8 @@ as a constant: a list that takes such a value compares it with the one that it w
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from dataflow.runtime.recorded_line import (
     same_numbers,
     views_among,
 )
+
+if TYPE_CHECKING:
+    from dataflow.runtime.codegen import Line
 
 #: Runs as usual before a plan is recorded, by when loops that are stored are loaded (lines that wait for others to be
 #: compiled are tried again); more where there are few lines: recording takes as long as it has run by then.
@@ -90,12 +93,35 @@ def begin(generated: GeneratedPlan, use: Use) -> Callable[..., Any] | None:
 
 def _recorder_of(generated: GeneratedPlan, use: Use) -> Recorder | None:
     """The recorder of a plan; ``None`` where there is nothing to gain."""
+    of_shapes = lines_of_shapes(generated.lines)
+    candidates = _candidates(generated.lines, of_shapes, generated.function.__globals__)
+    if len(candidates) < _FEWEST_LINES or source_of(generated)[1] == []:
+        return None
+    others = sum(microseconds(x.op, True) or 0.0 for x in generated.lines if x.op is not None)
+    if _saved(generated.lines, candidates) < _LEAST_PART * others:
+        return None
+    return Recorder(generated, candidates, of_shapes, use)
+
+
+def microseconds_saved(lines: Sequence[Line], scope: dict[str, Any]) -> float:
+    """About how much sooner these lines of a plan are done as lists of calls; 0 where there are no lists."""
+    if not MACHINE_CODE:
+        return 0.0
+    return _saved(lines, _candidates(lines, lines_of_shapes(lines), scope))
+
+
+def _saved(lines: Sequence[Line], candidates: Iterable[int]) -> float:
+    return _SAVED_MICROSECONDS * sum("(" in lines[i].text for i in candidates)
+
+
+def _candidates(
+    lines: Sequence[Line], of_shapes: Container[int], scope: dict[str, Any]
+) -> dict[int, list[str]]:
+    """The lines that may become calls, with the expressions of their inputs."""
     from dataflow.kernels.jit.call_writers import can_be_written
 
-    scope = generated.function.__globals__
-    of_shapes = lines_of_shapes(generated.lines)
     candidates = {}
-    for i, line in enumerate(generated.lines):
+    for i, line in enumerate(lines):
         op = line.op
         if op is None or not line.operands or "_" in line.sets or "out=" in line.text:
             continue
@@ -111,13 +137,7 @@ def _recorder_of(generated: GeneratedPlan, use: Use) -> Recorder | None:
             f"{text}.matrix" if tensor.dtype is variant else text  # a packed one
             for text, tensor in zip(line.operands, op.inputs, strict=True)
         ]
-    if len(candidates) < _FEWEST_LINES or source_of(generated)[1] == []:
-        return None
-    others = sum(microseconds(x.op, True) or 0.0 for x in generated.lines if x.op is not None)
-    saved = _SAVED_MICROSECONDS * sum("(" in generated.lines[i].text for i in candidates)
-    if saved < _LEAST_PART * others:
-        return None
-    return Recorder(generated, candidates, of_shapes, use)
+    return candidates
 
 
 class Recorder:

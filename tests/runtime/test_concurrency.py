@@ -13,7 +13,7 @@ import pytest
 import dataflow as tf
 from dataflow.kernels import parallel
 from dataflow.kernels.jit import compiler
-from dataflow.runtime import buffers, concurrency, plan as plans
+from dataflow.runtime import buffers, concurrency, plan as plans, plan_recorder
 from dataflow.runtime.codegen import Line
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
@@ -31,6 +31,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every stretch of lines is worth another thread."""
     monkeypatch.setattr(concurrency, "LEAST_MICROSECONDS", 1e-9)
     monkeypatch.setattr(concurrency, "microseconds", lambda op, single: 2.0)
+    monkeypatch.setattr(plan_recorder, "microseconds_saved", lambda lines, scope: 0.0)
 
 
 def rewritten(fetches: Any, feeds: list[Any], session: Any) -> Plan:
@@ -469,3 +470,18 @@ def test_the_search_finds_what_the_definition_says(
     wanted = [_regions_by_definition(search, first) for first in range(len(lines))]
     assert [x and (x.last, x.needed) for x in found] == wanted
     assert any(wanted)
+
+
+@pytest.mark.parametrize("length", [2, 2000])
+def test_many_small_kernels_are_lists_instead_of_a_part_beside_them(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_recorder, "MACHINE_CODE", True)
+    x = tf.placeholder(tf.float32, [192, 192])
+    y = tf.add_n(towers(x))
+    small = x[:8, :8]
+    for _ in range(length):
+        small = tf.nn.softmax(small)
+    with tf.Session() as s:
+        source = rewritten([y, small], [x], s).source
+    assert ("future(" in source) == (length == 2)
