@@ -8,7 +8,8 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.array_types import Array, Module
-from dataflow.kernels.jit.op_table import squared_difference
+from dataflow.kernels.jit import op_table
+from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.registry import kernel, ufunc_kernel
 
 ufunc_kernel("AddV2", "add")
@@ -124,9 +125,12 @@ def pow_kernel(xp: Module, x: Array, y: Array) -> Any:
     return xp.power(x, y)
 
 
+_squared_difference = NativeUfunc(op_table.squared_difference)
+
+
 @kernel("SquaredDifference")
 def squared_difference_kernel(xp: Module, x: Array, y: Array) -> Any:
     if x.dtype.kind == "c":
         difference = x - y
         return (difference * difference.conj()).astype(difference.dtype, copy=False)
-    return squared_difference(xp, x, y)
+    return _squared_difference(xp, x, y)
