@@ -432,3 +432,11 @@ def test_a_mask_that_is_given_is_cast_in_the_kernel_and_numbers_are_not(either: 
     assert types(plan).count("Cast") == 1
     for a, b in zip(got, wanted, strict=True):
         assert a.tobytes() == b.tobytes()
+
+
+def test_regions_depend_on_what_each_of_theirs_depends_on() -> None:
+    search = RegionSearch()
+    search.after = [0b10000, 0, 0b1, 0b10, 0]
+    assert search.closure(0b1101) == 0b11111
+    assert search.closure(0b1010) == 0b1010
+    assert search.closure(0) == 0

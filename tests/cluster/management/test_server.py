@@ -289,6 +289,20 @@ def test_after_a_reset_a_variable_may_be_of_another_shape_and_type(cluster):
         tf.Session.reset(cluster["worker:0"].target)
 
 
+def test_placements_are_logged_once_for_what_is_run(cluster, capsys):
+    variable, step = counter()
+    config = tf.ConfigProto(log_device_placement=True)
+    with tf.Session(cluster["worker:0"].target, config=config) as session:
+        session.run(variable.initializer)
+        capsys.readouterr()
+        session.run(step)
+        logged = capsys.readouterr().err
+        assert "AssignAdd: (AssignAdd): /job:ps/replica:0/task:0/device:CPU:0" in logged
+        assert "counter_one: (Identity): /job:worker/replica:0/task:0/device:CPU:0" in logged
+        session.run(step)
+        assert not capsys.readouterr().err
+
+
 def test_feeds_and_fetches_of_every_kind(cluster):
     with tf.device("/job:worker/task:1"):
         x = tf.placeholder(tf.float32, [None, 2], name="x")
