@@ -76,5 +76,5 @@ def conjugate_gradient(
         limit = tol * norm(r, axis=-1)
         p = preconditioned(r)
         first = CGState(constant(0), x, r, p, dot(r, p))
-        last = while_loop(goes_on, step, [first])
+        (last,) = while_loop(goes_on, step, [first])
         return last._replace(gamma=array.squeeze(last.gamma, [-1]))  # type: ignore[no-any-return]

@@ -76,7 +76,8 @@ def is_symbolic_tensor(tensor: Any) -> bool:
         return any(is_symbolic_tensor(part) for part in parts[0])
     if isinstance(tensor, tuple(_symbolic_types)):
         return is_symbolic_tensor(convert_to_tensor(tensor))
-    return is_tensor_like(tensor) and not tensor.graph.executes_eagerly
+    graph = getattr(tensor, "graph", None)
+    return graph is not None and is_tensor_like(tensor) and not graph.executes_eagerly
 
 
 def are_all_symbolic_tensors(tensors: Any) -> bool:

@@ -136,7 +136,12 @@ def test_what_does_not_fit():
         saver.next_batch.save_state("s", [1.0])
     with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError, match=multiple):
         sess.run(saver.prefetch_op)
-    two = {"x": tf.zeros([2]), "y": tf.zeros([3])}
+    with pytest.raises(
+        ValueError, match="3 elements to shape"
+    ):  # as TensorFlow, where lengths are known
+        two = {"x": tf.zeros([2]), "y": tf.zeros([3])}
+        training.batch_sequences_with_states("k", two, {}, None, {"s": 0.0}, 2, 1)
+    two["y"] = tf.placeholder_with_default(tf.zeros([3]), [None])
     batch = training.batch_sequences_with_states("k", two, {}, None, {"s": 0.0}, 2, 1)
     enqueue = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)[0].enqueue_ops[0]
     with (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -128,6 +130,12 @@ def test_tensors_that_layers_ask_about() -> None:
     class Own:
         """Stands for a tensor."""
 
+    def converted(
+        value: Own, dtype: object = None, name: object = None, as_ref: bool = False
+    ) -> Any:
+        return tf.constant(1)
+
+    tf.register_tensor_conversion_function(Own, converted)
     with tf.Graph().as_default():
         assert tf_utils.is_symbolic_tensor(tf.constant(1))
         assert tf_utils.is_symbolic_tensor(tf.SparseTensor([[0]], [1], [2]))
