@@ -7,6 +7,7 @@ LLVM code and CUDA C are derived from its steps, and its kernel calls the same f
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,8 +144,19 @@ TABLE: dict[str, Instruction] = {
 OP_OF = {row.ufunc: op for op, row in reversed(TABLE.items()) if row.ufunc} | {"where": "Select"}
 
 
-class _Index(int):
-    """The index of a value, where a plain number would be a constant."""
+@dataclass(frozen=True)
+class _Value:
+    """A value of a composed op, by its index; a plain number is a constant."""
+
+    index: int
+
+    def _refuse(self, *_: object) -> Any:
+        raise TypeError(
+            "a composed op calls NumPy's functions for each step, xp.multiply(x, t), and uses no operators"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __neg__ = _refuse
 
 
 class _Recorder:
@@ -154,11 +166,16 @@ class _Recorder:
         self.num_inputs = num_inputs
         self.steps: list[tuple[str, tuple[Any, ...]]] = []
 
-    def __getattr__(self, name: str) -> Callable[..., _Index]:
-        def step(*operands: Any, out: Array | None = None) -> _Index:
-            recorded = tuple(int(o) if isinstance(o, _Index) else float(o) for o in operands)
+    def __getattr__(self, name: str) -> Callable[..., _Value]:
+        if name not in OP_OF:
+            raise AttributeError(
+                f"a composed op has no step xp.{name}, but {', '.join(sorted(OP_OF))}"
+            )
+
+        def step(*operands: Any, out: Array | None = None) -> _Value:
+            recorded = tuple(o.index if isinstance(o, _Value) else float(o) for o in operands)
             self.steps.append((OP_OF[name], recorded))
-            return _Index(self.num_inputs + len(self.steps) - 1)
+            return _Value(self.num_inputs + len(self.steps) - 1)
 
         return step
 
@@ -168,15 +185,15 @@ def composed(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add the rows of ops that ``function(xp, *arrays)`` computes; kernels call the same function.
 
-    Its constants are whole numbers, which keep the type of integer arrays, and what it writes to with
-    ``out=`` it does not read again. ``ufunc``: NumPy has it as one. ``by_function``: it needs more than
+    It calls NumPy's functions for each step, by their full names. Its constants are whole numbers, which keep the
+    type of integer arrays, and what it writes to with ``out=`` it does not read again. ``ufunc``: NumPy has it as one. ``by_function``: it needs more than
     one array between its steps, so that NumPy's statement calls it.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         num_inputs = function.__code__.co_argcount - 1
         recorder = _Recorder(num_inputs)
-        function(recorder, *map(_Index, range(num_inputs)))
+        function(recorder, *map(_Value, range(num_inputs)))
         steps = Composed(num_inputs, tuple(recorder.steps))
         if by_function:
             name = function.__name__
@@ -216,8 +233,22 @@ def _name_of(number: float) -> str:
 
 
 def _statements(steps: Composed) -> tuple[str, ...]:
-    """One statement for each step, all with the same output; a bool is nested in the step that uses it."""
+    """One statement for each step, all with the same output; a bool is nested in the step that uses it.
+
+    Raises `ValueError` where a step takes the result of an earlier step than the one before it.
+    """
     statements: list[str] = []
+    before = -1
+    for number, (op, operands) in enumerate(steps.steps, steps.num_inputs):
+        for o in operands:
+            is_early = type(o) is int and steps.num_inputs <= o != before
+            if is_early and not TABLE[steps.steps[o - steps.num_inputs][0]].is_bool:
+                raise ValueError(
+                    f"step {op} takes the result of an earlier step than the one before it, and all have one "
+                    "output: composed(..., by_function=True)"
+                )
+        if not TABLE[op].is_bool:
+            before = number
 
     def step(op: str, *operands: Any) -> str:
         items = ", ".join(_name_of(o) if type(o) is float else o for o in operands)

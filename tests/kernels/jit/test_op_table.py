@@ -42,3 +42,18 @@ def test_a_part_of_a_number_is_refused() -> None:
     """It would make floating point of an array of integers."""
     with pytest.raises(ValueError, match=r"0\.5 in a composed op"):
         op_table.composed("HalfForTests")(lambda xp, x: xp.multiply(x, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "says"),
+    [
+        (lambda xp, x: xp.tanh(x + 1), TypeError, "uses no operators"),
+        (lambda xp, x: x * xp.tanh(x), TypeError, "uses no operators"),
+        (lambda xp, x: xp.abs(x), AttributeError, "no step xp.abs, but absolute, add"),
+        (lambda xp, x: xp.multiply(xp.add(x, 1), xp.exp(x)), ValueError, "by_function=True"),
+    ],
+)
+def test_a_formula_that_cannot_be_recorded_is_refused(function, error, says):
+    with pytest.raises(error, match=says):
+        op_table.composed("NoneForTests")(function)
+    assert "NoneForTests" not in op_table.TABLE
