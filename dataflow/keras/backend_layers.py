@@ -123,7 +123,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = "int3
 
 def repeat(x: Any, n: Any) -> Tensor:
     """[samples, dim] -> [samples, n, dim], the same row n times."""
-    return array.tile(array.expand_dims(x, 1), array.stack([1, n, 1]))  # type: ignore[no-any-return]
+    return array.tile(array.expand_dims(x, 1), array.stack([1, n, 1]))
 
 
 def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
