@@ -305,7 +305,7 @@ class _Importer:
         for index, key in postponed:
             self.back_edges.append((op, index, key))
         if node.shapes and not postponed:
-            _say_shapes(op, node.shapes)
+            _say_shapes(op, node.shapes, bool(self.mapped))
         return op
 
     def _inputs(self, node: _Node) -> tuple[list[Tensor], list[tuple[int, tuple[str, int]]]]:
@@ -351,15 +351,25 @@ class _Importer:
         return op
 
 
-def _say_shapes(op: Operation, written: list[Any]) -> None:
-    """Adds the shapes that the file says to those that follow from the inputs; raises `ValueError` for others."""
+def _say_shapes(op: Operation, written: list[Any], is_mapped: bool) -> None:
+    """Adds the shapes that the file says to those that follow from the inputs.
+
+    Raises `ValueError` for others where tensors were mapped; where none were, those that follow stay. Those of handles are left: a file has the handle's own shape, where a tensor here has its variable's.
+    """
     for index, (tensor, shape) in enumerate(zip(op.outputs, written, strict=False)):
         dims = shapes.as_dims(shape)
-        if dims is None or dims == tensor.dims:
+        if (
+            dims is None
+            or dims == tensor.dims
+            or tensor.dtype.is_handle
+            or tensor.dtype.kind == "x"
+        ):
             continue
         try:
             tensor.dims = shapes.merge(tensor.dims, dims)
         except ValueError as e:
+            if not is_mapped:
+                continue
             raise ValueError(
                 f"Node {op.name!r} has an _output_shapes attribute inconsistent with the GraphDef for output "
                 f"#{index}: {shapes.format_dims(dims)} is written, and it has {shapes.format_dims(tensor.dims)}.\n"

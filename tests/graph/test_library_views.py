@@ -95,3 +95,23 @@ def test_a_mapped_tensor_of_another_shape_or_dtype_is_refused(graph: Any) -> Non
     ):
         _imported(tf.constant(["a"]))
     assert _imported(tf.ones([1, 3]), add_shapes=False).shape.as_list() == [1, 3]
+
+
+def test_a_file_has_the_shapes_of_handles_themselves() -> None:
+    """As TensorFlow writes them: here a variable's handle has its value's shape."""
+    with tf.Graph().as_default() as graph:
+        tf.get_variable("v", [3], use_resource=True)
+        tf.TensorArray(tf.float32, 2, name="many")
+        definition = graph.as_graph_def(add_shapes=True)
+    written = {"v": [], "many": [2]}
+    for node in definition.node:
+        if node.name in written:
+            first = node.attr["_output_shapes"].list.shape[0]
+            del first.dim[:]
+            for size in written.pop(node.name):
+                first.dim.add(size=size)
+    assert not written
+    with tf.Graph().as_default() as again:
+        tf.import_graph_def(definition, name="")
+        assert again.get_tensor_by_name("v/Read/ReadVariableOp:0").shape.as_list() == [3]
+        assert again.get_operation_by_name("v").outputs[0].dims == (3,)
