@@ -354,7 +354,8 @@ class _Importer:
 def _say_shapes(op: Operation, written: list[Any], is_mapped: bool) -> None:
     """Adds the shapes that the file says to those that follow from the inputs.
 
-    Raises `ValueError` for others where tensors were mapped; where none were, those that follow stay. Those of handles are left: a file has the handle's own shape, where a tensor here has its variable's.
+    Raises `ValueError` for others where tensors were mapped; where none were, those that follow stay. Those of
+    handles are left: a file has the handle's own shape, where a tensor here has its variable's.
     """
     for index, (tensor, shape) in enumerate(zip(op.outputs, written, strict=False)):
         dims = shapes.as_dims(shape)
