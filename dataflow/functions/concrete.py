@@ -185,7 +185,8 @@ def trace(
     """Calls ``function`` once, with placeholders for the tensors (or `TensorSpec`) among the arguments.
 
     ``names``: those of the parameters. ``dims``: those of the placeholders, where they are not the tensors' own;
-    ``spec_names``: the names of the specs, by which placeholders go before the parameters'. Raises what the function raises, and `TypeError` for a result that is no tensor.
+    ``spec_names``: the names of the specs, by which placeholders go before the parameters'. Raises what the function
+    raises, and `TypeError` for a result that is no tensor.
     """
     graph = TracedGraph(name)
     inputs: list[Tensor] = []

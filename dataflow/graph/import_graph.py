@@ -14,6 +14,7 @@ from dataflow.errors import DTypeError, InvalidArgumentError, OpError
 from dataflow.graph import tracebacks
 from dataflow.graph.attr_kinds import check_kind, check_numbers, kind_of
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager_kinds import is_handle
 from dataflow.graph.flat_inputs import infer_type_attrs
 from dataflow.graph.function_def import FUNCTION_CALLS
 from dataflow.graph.import_checks import check_arguments, check_mapped, check_versions
@@ -359,12 +360,7 @@ def _say_shapes(op: Operation, written: list[Any], is_mapped: bool) -> None:
     """
     for index, (tensor, shape) in enumerate(zip(op.outputs, written, strict=False)):
         dims = shapes.as_dims(shape)
-        if (
-            dims is None
-            or dims == tensor.dims
-            or tensor.dtype.is_handle
-            or tensor.dtype.kind == "x"
-        ):
+        if dims is None or dims == tensor.dims or is_handle(tensor.dtype):
             continue
         try:
             tensor.dims = shapes.merge(tensor.dims, dims)

@@ -62,21 +62,23 @@ def changers(ops: Iterable[Operation]) -> dict[Operation, set[Operation]]:
     """By variable: the nodes that may change it, or pass its reference on."""
     found: dict[Operation, set[Operation]] = {}
     for op in ops:
-        if not any(arg.is_ref for arg in op.op_def.inputs):
-            continue
-        for arg, tensors in op.arguments():
-            for tensor in tensors if arg.is_ref else ():
-                found.setdefault(variable_behind(tensor.op), set()).add(op)
+        for variable in _referred_to(op):
+            found.setdefault(variable, set()).add(op)
     return found
 
 
 def changed_by(op: Operation) -> set[Operation]:
     """The variables that a node changes, slots of optimizers too; none for a node that passes them on."""
-    op_def = op.op_def
-    if op_def.is_alias or op_def.control_flow or not any(arg.is_ref for arg in op_def.inputs):
+    if op.op_def.is_alias or op.op_def.control_flow:
         return set()
-    behind = {variable_behind(t.op) for arg, ts in op.arguments() if arg.is_ref for t in ts}
-    return {variable for variable in behind if variable.op_def.is_variable}
+    return {variable for variable in _referred_to(op) if variable.op_def.is_variable}
+
+
+def _referred_to(op: Operation) -> set[Operation]:
+    """What a node takes by reference."""
+    if not any(arg.is_ref for arg in op.op_def.inputs):
+        return set()
+    return {variable_behind(t.op) for arg, ts in op.arguments() if arg.is_ref for t in ts}
 
 
 def reads_by_handle(op: Operation) -> bool:

@@ -111,9 +111,8 @@ def _is_in_order(
     also: Mapping[Operation, list[Operation]],
 ) -> bool:
     """Whether every node stands behind what it waits for, as it does unless edges were changed."""
-    for (
-        op
-    ) in ordered:  # no generators: plans are put in order again and again while they are rewritten
+    # No generators: plans are put in order again and again while they are rewritten.
+    for op in ordered:
         index = op.index
         for tensor in op.inputs:
             source = tensor.op

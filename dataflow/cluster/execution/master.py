@@ -309,7 +309,7 @@ class MasterSession:
             )
 
     def reset(self) -> None:
-        """Cancel its steps; whoever goes on using it gets an AbortedError. It is still to be closed."""
+        """Cancel its steps; later calls raise AbortedError. It is still to be closed."""
         self._was_reset = self.closed = True
         self.generation += 1
         self._cancel_steps()
