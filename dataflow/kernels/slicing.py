@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -130,3 +132,34 @@ def strided_slice_grad_kernel(
         )
     out[index] = dy
     return out
+
+
+@kernel("_SumOfSlices", factory=True)
+def sum_of_slices_kernel(
+    xp: Module, *, indices: Sequence[tuple[Any, ...]], apart: bool
+) -> Callable[..., Any]:
+    places = views_of(indices)
+
+    def run(shape: Array, dy: list[Array]) -> Any:
+        dims, dtype = tuple(shape.tolist()), dy[0].dtype
+        covers = apart and sum(x.size for x in dy) == math.prod(dims)
+        out = (xp.empty if covers else xp.zeros)(dims, dtype)
+        for x, place in zip(dy, places, strict=True):
+            part = out[place]
+            if part.shape != x.shape:
+                raise ValueError(
+                    f"the slice has shape {list(part.shape)}, and its gradient {list(x.shape)}"
+                )
+            xp.add(dtype.type(0) if covers else part, x, out=part)
+        return out
+
+    return run
+
+
+def views_of(indices: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """NumPy's indices for those of a ``_SumOfSlices``: what they pick is a view, also of a single element."""
+    found = [
+        index_of(np.asarray(begin), np.asarray(end), np.asarray(strides), *masks)
+        for begin, end, strides, masks in indices
+    ]
+    return [index if Ellipsis in index else (*index, Ellipsis) for index in found]

@@ -8,6 +8,7 @@ from dataflow.dtypes import INDICES, NUMBERS, DType, float16, float32, float64
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.costs import steps
+from dataflow.ops.static_value import static_dims
 from dataflow.shapes import Dims, Shape
 
 
@@ -117,6 +118,25 @@ def mat_mul_sum_op(
 
 
 not_differentiable(mat_mul_sum_op)
+
+
+@define_op(
+    "_SumOfSlices",
+    "shape: Index, dy: N * T -> output: T",
+    T=NUMBERS,
+    Index=INDICES,
+    own_memory=True,
+)
+def sum_of_slices_op(shape: Tensor, dy: list[Tensor], *, indices: Any, apart: bool) -> Dims:
+    """Zeros of ``shape``, to which ``dy[i]`` is added where ``indices[i]`` picks.
+
+    ``indices``: for each, the begin, end and strides of a ``StridedSlice``, as tuples, with its five masks;
+    ``apart``: no two pick the same element. Gradient: none; rewriting happens after gradients are built.
+    """
+    return static_dims(shape)
+
+
+not_differentiable(sum_of_slices_op)
 
 
 @define_op(

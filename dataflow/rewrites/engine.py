@@ -17,6 +17,7 @@ from dataflow.rewrites import (  # noqa: F401
     loop_accumulator_sinking,
     nn,
     passes,
+    slice_sums,
     unordered_reads,
 )
 from dataflow.rewrites.gradual import Steps, finish

@@ -565,6 +565,7 @@ def builders() -> dict[str, Callable[[Any], Any]]:
         "BroadcastTo": lambda x: tf.broadcast_to(tf.tanh(x), [3, 4, 6]) * 2.0,
         "ConcatV2": lambda x: tf.concat([x, tf.tanh(x)], 1),
         "Pack": lambda x: tf.stack([x, tf.tanh(x)], 1),
+        "_SumOfSlices": lambda x: tf.gradients(tf.tanh(x[:, 1]) + tf.sin(x[:, 3]), x)[0],
         "Roll": lambda x: tf.manip.roll(tf.tanh(x), 2, 1),
         "StridedSliceGrad": lambda x: tf.gradients(tf.tanh(x[1:3, ::2]), x)[0],
         "Pad": lambda x: tf.pad(tf.tanh(x), [[1, 0], [0, 2]]),

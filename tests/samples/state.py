@@ -205,6 +205,16 @@ def added_products(tf: Any, x: Any, y: Any) -> Any:
     return mat_mul_sum_op([x, y], [y, x], transpose_b=True, name="sum")
 
 
+def added_slices(tf: Any, x: Any, y: Any) -> Any:
+    """The node that rewrites put in the place of a sum of slices' gradients."""
+    from dataflow.ops.fused import sum_of_slices_op
+
+    first = ((0, 0), (0, 1), (1, 1), (1, 1, 0, 0, 0))
+    second = ((0, 1), (0, 2), (1, 1), (1, 1, 0, 0, 2))
+    shape = np.array([2, 3], np.int32)
+    return sum_of_slices_op(shape, [x, y], indices=(first, second), apart=True, name="sum")
+
+
 def biased_convolution(tf: Any, x: Any, filters: Any, bias: Any) -> Any:
     """The node that rewrites put in the place of a convolution, a bias and a rectifier."""
     from dataflow.ops.conv_bias import conv2d_bias_op
@@ -479,6 +489,15 @@ SAMPLES = [
         added_products,
         (np.ones((2, 3), np.float32) * 0.5, np.arange(6, dtype=np.float32).reshape(2, 3)),
         lambda x, y: x @ y.T + y @ x.T,
+        gradient=(),
+        oracle=False,
+        note="made by rewrites",
+    ),
+    Sample(
+        "_SumOfSlices",
+        added_slices,
+        (np.array([[1.5], [-2]], np.float32), np.array([4, -8], np.float32)),
+        lambda x, y: np.stack([x[:, 0], y, 0 * y], 1),
         gradient=(),
         oracle=False,
         note="made by rewrites",

@@ -128,3 +128,20 @@ def _pad(w: CallWriter, node: Node) -> None:
     inside = tuple(slice(low, low + n) for (low, _), n in zip(widths, x.shape, strict=True))
     if x.size:
         must(w.copy(x, out[inside]))
+
+
+@writes("_SumOfSlices")
+def _sum_of_slices(w: CallWriter, node: Node) -> None:
+    from dataflow.kernels.slicing import views_of
+
+    only(node)
+    node.number(0)
+    out, zero = node.results[0], w.constant(np.zeros((), node.results[0].dtype))
+    grads = node.inputs[1:]
+    covers = node.attrs["apart"] and sum(x.size for x in grads) == out.size
+    if not covers:
+        must(w.fill(out, 0))
+    for x, place in zip(grads, views_of(node.attrs["indices"]), strict=True):
+        part = out[place]
+        if x.size:
+            must(w.ufunc(np.add, zero if covers else part, x, part))
