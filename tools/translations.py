@@ -238,6 +238,7 @@ def sources() -> dict[str, tuple[str, list[Path]]]:
     static = WIDGETS / "static"  # its drawings say what the page's do, for which there is a table
     python = [p for p in sorted(WIDGETS.rglob("*.py")) if p.parent != static]
     python.append(static / "html.py")
+    python.append(ROOT / "dataflow" / "cluster" / "management" / "launch_progress.py")
     page = [p for p in sorted(WIDGETS.glob("*/*.js")) if p.parent.name not in ("built", "engine")]
     return {
         "checks": ("py", [course / "exercise.py", course / "translations.py", *checks]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,6 +52,11 @@ def launch(lab_page: LabPage, widget: Locator) -> None:
     widget.get_by_role("button", name="Launch").click()
     widget.locator(".df-cluster-pending").wait_for()
     assert "launching 1 ps and 2 workers" in widget.locator(".df-cluster-pending").text_content()
+    # What it does is told meanwhile, with seconds.
+    doing = widget.locator(".df-cluster-pending")
+    doing.get_by_text(re.compile(r"\d\.\d s: (Starting|Using the) Ray")).wait_for()
+    doing.get_by_text(re.compile(r"\d\.\d s: Starting 3 tasks\.")).wait_for()
+    assert doing.get_by_role("button", name="Cancel").is_visible()
     for task in ("ps:0", "worker:0", "worker:1"):
         until(lab_page, task, "running", 240)
 
@@ -120,6 +126,14 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
     assert not training.get_by_role("button", name="training").is_visible()
     assert training.get_by_label("synchronous", exact=True).is_disabled()
     assert "UnavailableError" not in training.inner_text()
+    # Another one is canceled: the form is back, and says so.
+    panel.get_by_role("button", name="Launch").click()
+    panel.get_by_role("button", name="Cancel").click()
+    panel.locator(
+        ".df-status", has_text="The launch was canceled; nothing of it is left"
+    ).wait_for()
+    assert panel.locator(".df-cluster-form").is_visible()
+    assert not panel.locator(".df-cluster-pending").is_visible()
     lab_page.assert_no_cell_failed()
 
 

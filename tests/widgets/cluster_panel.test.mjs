@@ -64,7 +64,6 @@ test("what is heard: requests, their ends, and tasks that change; figures never"
 test("the line under the panel", () => {
   assert.equal(summary(null), "Waiting for the kernel…");
   assert.equal(summary(state([])), "No cluster runs in this process.");
-  assert.equal(summary(state([], { pending: ["launching 1 ps and 2 workers…"] })), "launching 1 ps and 2 workers…");
   assert.equal(summary(state([cluster([task("ps:0"), task("worker:0", "dead")])])), "cluster 1: 1 ps and 1 worker; 1 running, 1 dead.");
   assert.equal(summary(state([cluster([], { state: "stopped" })])), "cluster 1 is stopped.");
 });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -252,11 +253,44 @@ def test_a_launch_is_said_at_once_and_becomes_the_panels_cluster(
     panel._answer({"kind": "act", "act": request})  # pressed twice
     gate.set()
     wait_until(lambda: not panel._actions.state()["pending"])
+    assert asked[0].pop("progress")
     assert asked == [
         {"ps": 1, "workers": 2, "address": "10.0.0.1:6379", "restart": True, "logs": False}
     ]
     assert panel.cluster is found[0]
     assert panel._actions.state()["news"]["text"] == "Launched 1 ps and 2 workers in 1.5 s."
+
+
+def test_a_launch_tells_of_its_phases_and_ends_when_it_is_canceled(
+    found: list[Any], panel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phase, gate = threading.Event(), threading.Event()
+
+    def launch(progress: Any, **options: Any) -> Any:
+        progress.say("Starting Ray on this machine.")
+        progress.say("/job:ps/task:0 is ready, 1 of 3.")
+        phase.set()
+        gate.wait(60)
+        while True:  # a task that never is
+            progress.check()
+
+    monkeypatch.setattr(dataflow.cluster, "launch", launch, raising=False)
+    panel._answer({"kind": "act", "act": {"do": "launch"}})
+    assert phase.wait(60)
+    state = panel._state()
+    (first, second) = state["progress"].splitlines()[:2]
+    assert re.fullmatch(r"\d+\.\d s: Starting Ray on this machine\.", first)
+    assert re.fullmatch(r"\d+\.\d s: ps:0 is ready, 1 of 3\.", second)
+    assert state["news"]["text"] == "ps:0 is ready, 1 of 3.", "it is heard, too"
+    wait_until(lambda: re.fullmatch(r"[1-9] s so far", panel._state()["progress"].split("\n")[-1]))
+    assert panel._answer({"kind": "act", "act": {"do": "cancel"}})["words"] == (
+        "canceling the launch…"
+    )
+    gate.set()
+    wait_until(lambda: not panel._actions.state()["pending"])
+    state = panel._state()
+    assert state["news"]["text"] == "The launch was canceled; nothing of it is left running."
+    assert (state["progress"], state["problem"]["text"], found) == ("", "", [])
 
 
 def test_errors_are_shown_and_nonsense_is_refused(found: list[Any], panel: Any) -> None:

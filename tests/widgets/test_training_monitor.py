@@ -7,15 +7,17 @@ import json
 import math
 import threading
 from base64 import b64decode
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from IPython.core.events import EventManager, available_events
 
 import dataflow as tf
 from dataflow.runtime import events
-from dataflow_widgets import TrainingMonitor
+from dataflow_widgets import TrainingMonitor, live
 from dataflow_widgets.base import Delivery
 from dataflow_widgets.rate_limit import Pacer
 from dataflow_widgets.training_monitor import MAX_RUNS, recordings
@@ -79,6 +81,36 @@ def test_a_step_back_is_a_new_run() -> None:
             monitor.log(step, other=step)
     assert monitor.runs == ["run", "run 2"]
     assert monitor._runs["run"].status == "done"
+
+
+def test_a_loop_that_an_interrupt_or_an_error_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell: Any = SimpleNamespace()
+    shell.events = EventManager(shell, available_events)
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    monkeypatch.setattr(live, "_shell", None)
+
+    def after_cell(error: BaseException | None) -> None:
+        shell.events.trigger("post_run_cell", SimpleNamespace(error_in_exec=error))
+
+    monitor = TrainingMonitor()
+    monitor.log(0, loss=1.0)
+    after_cell(None)
+    assert "run: running, step 0" in monitor.describe(), "the next cell may go on with it"
+    monitor.log(1, loss=0.5)
+    monitor.log(1, loss=0.5, run="other")
+    after_cell(KeyboardInterrupt())
+    assert "run: interrupted, step 1" in monitor.describe()
+    assert "other: interrupted, step 1" in monitor.describe()
+    monitor.log(2, loss=0.4)
+    assert "run: running, step 2" in monitor.describe(), "another cell goes on with it"
+    monitor.finish("other")
+    after_cell(ValueError("no such batch"))
+    assert "run: failed, step 2; ValueError: no such batch" in monitor.describe()
+    assert "other: done" in monitor.describe()
+    monitor.log(3, loss=0.3)
+    assert "no such batch" not in monitor.describe()
+    after_cell(None)
+    assert live.error_of_cell() is None
 
 
 def test_what_cannot_be_logged_is_refused_whole() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 _views: weakref.WeakSet[Any] = weakref.WeakSet()
 _unsubscribe: Any = None
 _shell: Any = None
+_error: BaseException | None = None
 _when_over: list[tuple[Any, Any]] = []  # (view, method): calls that wait for the end of the cell
 
 
@@ -26,6 +27,11 @@ def forget(view: Any) -> None:
     _views.discard(view)
     if not _views:
         _stop()
+
+
+def error_of_cell() -> BaseException | None:
+    """What the cell has raised that is just over; for methods that `after_cell` calls."""
+    return _error
 
 
 def after_cell(view: Any, method: Any) -> None:
@@ -69,11 +75,14 @@ def _stop() -> None:
         _shell = None
 
 
-def _after_cell(_result: Any = None) -> None:
+def _after_cell(result: Any = None) -> None:
+    global _error
     waiting = _when_over[:]
     _when_over.clear()
+    _error = getattr(result, "error_in_exec", None)
     for view, method in waiting:
         _call(view, method)
+    _error = None
     if not _views:
         _stop()  # the last one was not closed: it is gone
     for view in list(_views):

@@ -7,12 +7,13 @@ import contextlib
 import sys
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dataflow.capabilities import ELSEWHERE, PROCESSES, THREADS, refused, why_not
 from dataflow.cluster.execution.calls import call
-from dataflow.cluster.management import kept_ray
+from dataflow.cluster.management import kept_ray, launch_progress
+from dataflow.cluster.management.launch_progress import LaunchProgress, PrintedProgress
 from dataflow.cluster.management.running_cluster import Cluster
 from dataflow.cluster.transport import registry
 from dataflow.cluster.transport.connection_pool import connect
@@ -39,6 +40,7 @@ def launch(
     object_store_bytes: int | None = None,
     timeout_seconds: float = 120.0,
     backend: str = "ray",
+    progress: LaunchProgress | None = None,
 ) -> Cluster:
     """Start a cluster of ``ps`` parameter servers and ``workers`` workers, each a Ray actor.
 
@@ -66,11 +68,13 @@ def launch(
         (``address``, ``resources``, ``placement``, ``object_store_bytes``) is refused. Where Python
         can start neither processes nor threads (in a web page), either of them gives tasks that
         take turns in this very thread: one makes a step when another one waits.
+    progress: hears of each phase of the launch, in place of what ``logs`` prints of it, and may end it.
 
     Raises ResourceExhaustedError at once for more than the machines have, ValueError for counts
     that make no cluster, UnavailableError when a task does not start (nothing is left running).
     """
     counts = {"ps": ps, "worker": workers, **(jobs or {})}
+    progress = progress or (PrintedProgress() if logs else LaunchProgress())
     _check_counts(counts, resources or {})
     if backend not in ("ray", "threads"):
         raise ValueError(f"launch: backend must be 'ray' or 'threads', got {backend!r}.")
@@ -82,34 +86,58 @@ def launch(
             placement=placement,
             object_store_bytes=object_store_bytes,
         )
-        return _launch_here(counts, restart, logs)
+        return _launch_here(counts, restart, logs, progress)
+    options: dict[str, Any] = {"resources": resources, "progress": progress}
+    if object_store_bytes is not None:
+        options["object_store_bytes"] = object_store_bytes
+    try:
+        cluster = _start_on_ray(
+            address,
+            counts,
+            placement,
+            timeout_seconds,
+            options,
+            lambda tasks, key, took: Cluster(tasks, key, restart, logs, took),
+        )
+    except KeyboardInterrupt:
+        # Without the frames of Ray in which it came.
+        raise KeyboardInterrupt(launch_progress.INTERRUPTED) from None
+    _clusters.add(cluster)
+    _stop_first_at_exit()
+    return cluster
+
+
+def _start_on_ray(
+    address: str | None,
+    counts: dict[str, int],
+    placement: str | None,
+    timeout_seconds: float,
+    options: dict[str, Any],
+    made: Callable[[Any, str, float], Cluster],
+) -> Cluster:
+    """Start the tasks; ``made`` of them, the key that they ask for, and the seconds that it took.
+
+    ``options`` are those of `RayBackend`. Whatever ends it, nothing of it is left running.
+    """
     started = time.monotonic()
-    say = _say if logs else _say_nothing
+    progress = options["progress"]
     if "ray" not in sys.modules:
-        say("Loading Ray.")
+        progress.say(launch_progress.LOADING)
     from dataflow.cluster.management import ray_backend
 
-    options: dict[str, Any] = (
-        {} if object_store_bytes is None else {"object_store_bytes": object_store_bytes}
-    )
-    started_by = ray_backend.RayBackend(address, resources=resources, say=say, **options)
+    backend = ray_backend.RayBackend(address, **options)
     try:
         tasks = [
-            started_by.make_task(job, index)
-            for job, count in counts.items()
-            for index in range(count)
+            backend.make_task(job, index) for job, count in counts.items() for index in range(count)
         ]
-        started_by.check_room(tasks)
+        backend.check_room(tasks)
         key = new_key()
-        started_by.start(tasks, key, placement, timeout_seconds)
+        backend.start(tasks, key, placement, timeout_seconds)
         took = time.monotonic() - started
-        say(f"The cluster is ready after {took:.1f} s.")
-        cluster = Cluster(started_by, key, restart, logs, took)
-        _clusters.add(cluster)
-        _stop_first_at_exit()
-        return cluster
+        progress.say(launch_progress.done(took))
+        return made(backend, key, took)
     except BaseException:
-        started_by.stop(keep_ray=False)
+        backend.stop(keep_ray=False)
         raise
 
 
@@ -134,7 +162,9 @@ def _refuse_options_of_ray(backend: str, **options: Any) -> None:
             raise ValueError(f'launch: {name}= is of Ray; leave it out with backend="threads".')
 
 
-def _launch_here(counts: dict[str, int], restart: bool, logs: bool) -> Cluster:
+def _launch_here(
+    counts: dict[str, int], restart: bool, logs: bool, progress: LaunchProgress
+) -> Cluster:
     """A cluster whose tasks are servers of this process."""
     from dataflow.cluster.management.thread_backend import ThreadBackend
 
@@ -151,20 +181,11 @@ def _launch_here(counts: dict[str, int], restart: bool, logs: bool) -> Cluster:
     tasks = [(job, index) for job, count in counts.items() for index in range(count)]
     backend = kind(tasks, key)
     took = time.monotonic() - started
-    if logs:
-        _say(f"{len(tasks)} tasks {how}")
+    progress.say(f"{len(tasks)} tasks {how}")
     cluster = Cluster(backend, key, restart, logs, took)
     _clusters.add(cluster)
     _stop_first_at_exit()
     return cluster
-
-
-def _say(line: str) -> None:
-    """Prints the progress of a launch immediately: in a notebook and in a file, too."""
-    print(line, flush=True)
-
-
-def _say_nothing(line: str) -> None: ...
 
 
 def attach(

@@ -68,17 +68,22 @@ def start(ray: ModuleType, object_store_bytes: int, **options: object) -> None:
         if shutil.disk_usage("/dev/shm").free < 2 * object_store_bytes:
             os.environ.setdefault("RAY_OBJECT_STORE_ALLOW_SLOW_STORAGE", "1")
     with _without_extra_processes(ray), _private_environment(ray):
-        _twice_if_slow(
-            lambda: _in_lasting_thread(
-                lambda: ray.init(
-                    address="local",
-                    include_dashboard=False,
-                    object_store_memory=object_store_bytes,
-                    _node_ip_address="127.0.0.1",
-                    **options,
+        try:
+            _twice_if_slow(
+                lambda: _in_lasting_thread(
+                    lambda: ray.init(
+                        address="local",
+                        include_dashboard=False,
+                        object_store_memory=object_store_bytes,
+                        _node_ip_address="127.0.0.1",
+                        **options,
+                    )
                 )
             )
-        )
+        except BaseException:
+            with contextlib.suppress(Exception):
+                ray.shutdown()  # forget what has been started of it
+            raise
     _quieten(ray)
     # Ray's own processes end with their parent, except its two agents, which want to report that
     # to the head and wait for it forever.
@@ -109,19 +114,23 @@ def head_answers(address: str) -> bool:
 def _twice_if_slow(begin: Callable[[], Any]) -> None:
     """Call ``begin``, once more where Ray gave up on its own node for not being there in time.
 
-    That happens on a machine that is busy; the second time, its files are in memory.
+    Where it fails, or is interrupted, none of its processes is left. That Ray gives up happens on a machine that is busy; the second time, its files are in memory.
     """
     known = set(descendants(os.getpid()))
+
+    def end_what_was_started() -> None:
+        for pid in of_ray(set(descendants(os.getpid())) - known):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
     for attempt in ("first", "second"):
         try:
             begin()
             return
-        except Exception as error:
+        except BaseException as error:
+            end_what_was_started()  # of an interrupted start, too
             if _SLOW_START not in str(error):
                 raise
-            for pid in of_ray(set(descendants(os.getpid())) - known):
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
             if attempt == "second":
                 raise UnavailableError(
                     None,

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.cluster.management import kept_ray, private_ray
+from dataflow.cluster.management import kept_ray, launch_progress, private_ray
 from dataflow.cluster.management.admission import (
     TASK_CPUS,
     bundle_of,
@@ -25,6 +25,7 @@ from dataflow.cluster.management.admission import (
     check_resources,
 )
 from dataflow.cluster.management.backend import TaskHandle
+from dataflow.cluster.management.launch_progress import LaunchProgress
 from dataflow.cluster.management.processes import ensure_ended, is_running
 from dataflow.cluster.management.task_process import TaskProcess
 from dataflow.cluster_spec import addresses_by_job
@@ -56,6 +57,8 @@ _HEAD_MISSES = 3
 _HEAD_GONE = "Ray's head is gone"
 #: How long a task that runs may take to hear of the others.
 _TELL_SECONDS = 120.0
+#: How often whoever waits for a launch may end it.
+_CHECK_SECONDS = 0.2
 
 _lock = kept_ray.lock
 #: The circumstances in which this process started the Ray that it is connected to, if it did.
@@ -102,8 +105,8 @@ class RayBackend:
 
     ``address`` joins a running Ray; else ``RAY_ADDRESS`` does, or one that this process is already
     connected to, or a small one is started on loopback. ``on_death(task, why)`` is called from the
-    watching thread. ``resources`` are a task's options by job, as `launch` takes them. ``say(line)``
-    is told of each phase of a launch.
+    watching thread. ``resources`` are a task's options by job, as `launch` takes them. ``progress``
+    hears of each phase of a launch.
     """
 
     has_logs = True
@@ -115,7 +118,7 @@ class RayBackend:
         object_store_bytes: int = OBJECT_STORE_BYTES,
         on_death: Callable[[ActorTask, str], None] | None = None,
         resources: dict[str, dict[str, Any]] | None = None,
-        say: Callable[[str], None] = lambda line: None,
+        progress: LaunchProgress | None = None,
     ) -> None:
         global _users
         if object_store_bytes > MAX_OBJECT_STORE_BYTES:
@@ -126,7 +129,7 @@ class RayBackend:
         self.tasks: list[ActorTask] = []
         self.on_death = on_death
         self.on_line: Callable[[ActorTask, str], None] | None = None  # tasks have logs of their own
-        self._say = say
+        self._progress = progress or LaunchProgress()
         self._group: Any = None
         self._num_bundles = 0
         #: Whether Ray's head was lost, and the cluster with it.
@@ -137,7 +140,9 @@ class RayBackend:
         self._released = False
         _leave_dead_head()
         with _lock:
-            _connect(address or os.environ.get("RAY_ADDRESS"), object_store_bytes, say)
+            _connect(
+                address or os.environ.get("RAY_ADDRESS"), object_store_bytes, self._progress.say
+            )
             _users += 1
             #: Whether all of Ray's resources are free, even if it has not noticed yet that tasks ended.
             self._all_is_free = _started_in is not None and _users == 1
@@ -174,13 +179,10 @@ class RayBackend:
                 raise ResourceExhaustedError(
                     None, None, f"No machines for the placement {placement!r} of {bundles}."
                 )
-        self._say(f"Starting {len(tasks)} task{'s'[: len(tasks) != 1]}.")
+        self._progress.say(launch_progress.starting(len(tasks)))
         for number, task in enumerate(tasks):
             self._start_one(task, key, 0, number)
-        deadline = time.monotonic() + timeout_seconds
-        for number, task in enumerate(tasks, 1):
-            self._await(task, deadline)
-            self._say(f"{task.name} is ready, {number} of {len(tasks)}.")
+        self._await_all(tasks, time.monotonic() + timeout_seconds)
         self.tell_all(key)
         self._watcher = threading.Thread(target=self._watch, name="dataflow watch", daemon=True)
         self._watcher.start()
@@ -214,10 +216,27 @@ class RayBackend:
         task.end = None
         task.number = number
 
-    def _await(self, task: ActorTask, deadline: float, state: str = "running") -> None:
+    def _await_all(self, tasks: list[ActorTask], deadline: float) -> None:
+        """Wait until they listen, and tell of each as soon as it does."""
+        waits = {task.actor.describe.remote(): task for task in tasks}
+        while waits and time.monotonic() < deadline:
+            ready, _ = ray.wait(list(waits), timeout=_CHECK_SECONDS)
+            for reference in ready:
+                task = waits.pop(reference)
+                self._await(task, deadline, described=reference)
+                num_ready = len(tasks) - len(waits)
+                self._progress.say(launch_progress.ready(task.name, num_ready, len(tasks)))
+            self._progress.check()
+        for reference, task in waits.items():
+            self._await(task, deadline, described=reference)  # raises, and says for whom
+
+    def _await(
+        self, task: ActorTask, deadline: float, state: str = "running", described: Any = None
+    ) -> None:
         try:
             found = ray.get(
-                task.actor.describe.remote(), timeout=max(0.1, deadline - time.monotonic())
+                described or task.actor.describe.remote(),
+                timeout=max(0.1, deadline - time.monotonic()),
             )
         except ray.exceptions.GetTimeoutError:
             raise UnavailableError(
@@ -433,11 +452,11 @@ def _connect(address: str | None, object_store_bytes: int, say: Callable[[str], 
     global _started_in
     wanted = None if address is not None else kept_ray.circumstances(object_store_bytes)
     if kept_ray.use(wanted):
-        say("Using the Ray of the last cluster.")
+        say(launch_progress.KEPT_RAY)
         _started_in = wanted
         return
     if ray.is_initialized():
-        say("Using the Ray that this process is connected to.")
+        say(launch_progress.FOUND_RAY)
         return
     common: dict[str, Any] = {
         "logging_level": logging.ERROR,
@@ -445,10 +464,10 @@ def _connect(address: str | None, object_store_bytes: int, say: Callable[[str], 
         "namespace": f"dataflow-{os.getpid()}",
     }
     if address is not None:
-        say(f"Joining the Ray at {address}.")
+        say(launch_progress.joining(address))
         ray.init(address=address, **common)
         return
-    say("Starting Ray on this machine.")
+    say(launch_progress.STARTING_RAY)
     private_ray.start(ray, object_store_bytes, **common)
     _started_in = kept_ray.circumstances(object_store_bytes)
 

@@ -1,5 +1,6 @@
 """Clusters on Ray: launched, watched, killed, restarted, and gone without a trace."""
 
+import contextlib
 import importlib.util
 import os
 import pathlib
@@ -11,9 +12,11 @@ import threading
 import time
 
 import numpy as np
+import psutil
 import pytest
 
 import dataflow as tf
+from dataflow.cluster.management.launch_progress import LaunchProgress
 
 pytestmark = pytest.mark.cluster
 
@@ -107,8 +110,8 @@ def test_launching_tells_of_its_phases(launched, capsys):
     phases = (
         "Using the Ray that this process is connected to.",
         "Starting 2 tasks.",
-        "/job:ps/task:0 is ready, 1 of 2.",
-        "/job:worker/task:0 is ready, 2 of 2.",
+        ("/job:ps/task:0 is ready, 1 of 2.", "/job:worker/task:0 is ready, 1 of 2."),
+        ("/job:ps/task:0 is ready, 2 of 2.", "/job:worker/task:0 is ready, 2 of 2."),
         "The cluster is ready after ",
     )
     at = [next(i for i, line in enumerate(lines) if line.startswith(words)) for words in phases]
@@ -116,6 +119,42 @@ def test_launching_tells_of_its_phases(launched, capsys):
     with tf.cluster.launch(ps=0, workers=1, logs=False):
         pass
     assert " ready" not in capsys.readouterr().out
+
+
+def task_processes():
+    """The process ids of this process's tasks."""
+    found = set()
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.name().startswith("ray::RayTask"):
+                found.add(process.pid)
+    return found
+
+
+class Impatient(LaunchProgress):
+    def __init__(self):
+        self.lines = []
+        self.num_checks = 0
+
+    def say(self, line):
+        self.lines.append(line)
+
+    def check(self):
+        self.num_checks += 1
+        raise InterruptedError
+
+
+def test_who_hears_of_a_launch_can_end_it(launched, capsys, eventually):
+    eventually(lambda: len(task_processes()) == 3)  # what stopped before is gone
+    before = task_processes()
+    assert before
+    progress = Impatient()
+    with pytest.raises(InterruptedError):
+        tf.cluster.launch(ps=1, workers=1, progress=progress)
+    assert progress.lines[1] == "Starting 2 tasks." and progress.num_checks == 1
+    assert "Starting" not in capsys.readouterr().out
+    assert [cluster.target for cluster in tf.cluster.find()] == [launched.target]
+    eventually(lambda: task_processes() == before)
 
 
 def test_errors_of_a_function_come_back(launched):

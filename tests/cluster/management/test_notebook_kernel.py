@@ -94,3 +94,34 @@ def test_interrupted_restarted_and_launched_again(kernel, eventually):
     assert kernel.run("print(session.run(step))") == ("1.0", None)
     eventually(lambda: not any(is_running(pid) for pid in old))
     assert all(is_running(pid) for pid in new)
+
+
+def test_a_launch_that_is_interrupted_leaves_nothing_and_can_be_repeated(kernel, eventually):
+    """The interrupt comes while Ray starts: no cluster knows of its processes yet."""
+    pid = kernel.manager.provisioner.pid
+    before = children_of(pid)
+
+    def interrupt():
+        eventually(lambda: len(children_of(pid)) > len(before))
+        kernel.manager.interrupt_kernel()
+
+    helper = threading.Thread(target=interrupt)
+    helper.start()
+    said, error = kernel.run(
+        """
+    import dataflow as tf
+    try:
+        tf.cluster.launch(ps=1, workers=1)
+    except KeyboardInterrupt as e:
+        print(e, e.__suppress_context__)
+    """
+    )
+    helper.join()
+    assert (
+        error is None and "The launch was interrupted; nothing of it is left running. True" in said
+    )
+    assert "ready" not in said
+    eventually(lambda: children_of(pid) == before)
+    said, error = kernel.run(LAUNCH)
+    assert error is None, said
+    assert len(json.loads(said)) == 2

@@ -55,9 +55,11 @@ def test_twice_is_enough(start):
         private_ray._twice_if_slow(start)
 
 
-@pytest.mark.parametrize("start", [[ConnectionError("no such head"), None]], indirect=True)
-def test_another_error_is_not_tried_again(start):
-    with pytest.raises(ConnectionError):
+@pytest.mark.parametrize(
+    "start", [[ConnectionError("no such head"), None], [KeyboardInterrupt(), None]], indirect=True
+)
+def test_another_error_or_an_interrupt_is_not_tried_again_and_leaves_nothing(start):
+    with pytest.raises((ConnectionError, KeyboardInterrupt)):
         private_ray._twice_if_slow(start)
-    assert len(start.left) == 1
-    assert start.left[0].poll() is None
+    (left,) = start.left
+    assert left.wait(60) < 0, "what it had started was not ended"

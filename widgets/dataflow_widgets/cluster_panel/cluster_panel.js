@@ -1,6 +1,6 @@
 // ClusterPanel: clusters started, watched and disturbed.  The kernel sends what there is; every
 // request is answered at once and done in a thread there.
-import { QUIET, button, h } from "../shared/dom.js";
+import { QUIET, button, h, write } from "../shared/dom.js";
 import { keptPicture } from "../shared/saved_picture.js";
 import { guarded, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
@@ -87,7 +87,9 @@ class PanelView {
     } });
     frame.toolbar.append(this.picker, this.opener, this.stopper, this.trainer, this.sizes);
     this.form = this.buildForm();
-    this.busy = h("div", { class: "df-cluster-pending", hidden: true });
+    this.doing = h("span");
+    this.canceler = button("Cancel", "End the launch; nothing of it is left running", () => this.act({ do: "cancel" }), { class: "df-button df-small" });
+    this.busy = h("div", { class: "df-cluster-pending", hidden: true }, this.doing, this.canceler);
     this.notices = h("ul", { class: "df-cluster-notices", "aria-label": "what needs attention", hidden: true });
     this.body = h("tbody");
     this.table = h("div", { class: "df-cluster-tablebox", hidden: true }, h("table", { class: "df-cluster-table" }, h("caption", {}, "Tasks of the cluster"), h("thead", {}, h("tr", {}, COLUMNS.map((text) => h("th", { scope: "col" }, text)))), this.body));
@@ -156,7 +158,10 @@ class PanelView {
   draw(before, state) {
     const chosen = state.clusters.find((c) => c.id === state.chosen) ?? null;
     const live = chosen && chosen.state !== "stopped";
-    if (state.problem.text && state.problem.id !== (before?.problem.id ?? 0)) this.frame.fail(state.problem.text);
+    if (state.problem.text && state.problem.id !== (before?.problem.id ?? 0)) {
+      this.frame.fail(state.problem.text);
+      this.frame.say(""); // what it said to be doing has ended
+    }
     const said = heard(before, state);
     if (said) this.frame.say(said);
     this.frame.note(state.pending.length ? "" : summary(state)); // what is being done stands above, with a clock
@@ -168,7 +173,8 @@ class PanelView {
     this.stopper.hidden = !live;
     this.trainer.hidden = !live || !chosen.launched || state.trainings.some((t) => t.cluster === chosen.id);
     this.busy.hidden = !state.pending.length;
-    if (this.busy.textContent !== state.pending.join(" ")) this.busy.textContent = state.pending.join(" ");
+    this.canceler.hidden = !launching;
+    write(this.doing, [...state.pending, state.progress].join("\n").trim());
     this.table.hidden = !live;
     this.drawNotices(chosen);
     this.drawTasks(chosen, state);

@@ -102,7 +102,6 @@ export function heard(before, now) {
 /** The line under the panel: the chosen cluster in a sentence. */
 export function summary(state) {
   if (!state) return "Waiting for the kernel…";
-  if (state.pending.length) return state.pending.join(" ");
   const chosen = state.clusters.find((c) => c.id === state.chosen);
   if (!chosen) return "No cluster runs in this process.";
   if (chosen.state === "stopped") return `${chosen.id} is stopped.`;

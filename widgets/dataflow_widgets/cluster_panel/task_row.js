@@ -1,5 +1,5 @@
 // One task: its figures, what can be done to it, and, opened, where it lives and what it printed.
-import { QUIET, h, s, unique } from "../shared/dom.js";
+import { QUIET, button, h, s, unique, write } from "../shared/dom.js";
 import { allowed, cells, size, sparkline, stateOf, traveled } from "./state.js";
 
 const DELAYS = [0, 0.05, 0.2, 0.5, 1, 2];
@@ -13,7 +13,7 @@ export class TaskRow {
     this.task = task;
     this.act = act;
     this.say = say;
-    const press = (label, request) => h("button", { type: "button", class: "df-button df-small", "aria-label": `${label} ${task.name}`, onclick: () => this.press(request), ...QUIET }, label);
+    const press = (label, request) => button(label, null, () => this.press(request), { class: "df-button df-small", "aria-label": `${label} ${task.name}` });
     const detail = unique("task");
     this.opener = h("button", { type: "button", class: "df-cluster-name", "aria-expanded": "false", "aria-controls": detail, title: `Address, variables and log of ${task.name}`, onclick: () => open(this.isOpen ? "" : this.name), ...QUIET }, h("span", { class: "df-cluster-arrow", "aria-hidden": "true" }, "▸"), task.name);
     this.state = h("span", { class: "df-cluster-state" });
@@ -74,9 +74,9 @@ export class TaskRow {
     if (this.state.textContent !== state) this.state.replaceChildren(h("span", { "aria-hidden": "true" }, look.mark), ` ${look.word}`);
     this.state.dataset.tone = look.tone;
     const again = [task.delay ? `+${task.delay} s` : "", task.restarts ? `started ${task.restarts + 1} times` : ""].filter(Boolean).join(", ");
-    if (this.restarts.textContent !== again) this.restarts.textContent = again;
+    write(this.restarts, again);
     const texts = { ...cells(task), device: task.device ?? "" };
-    for (const [key, element] of Object.entries(this.texts)) if (element.textContent !== texts[key]) element.textContent = texts[key];
+    for (const [key, element] of Object.entries(this.texts)) write(element, texts[key]);
     this.spark.setAttribute("d", sparkline(history, WIDTH, HEIGHT));
     const can = allowed(task, launched);
     const paused = task.state === "paused";

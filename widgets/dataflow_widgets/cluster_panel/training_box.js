@@ -1,5 +1,5 @@
 // A training: what it has reached, and the mode, which can be switched while it runs.
-import { QUIET, button, h, plural, unique } from "../shared/dom.js";
+import { QUIET, button, h, plural, unique, write } from "../shared/dom.js";
 import { short } from "../shared/numbers.js";
 import { LossChart } from "./loss_chart.js";
 
@@ -44,9 +44,9 @@ export class TrainingBox {
     const loss = training.loss === null ? "" : `, loss ${short(training.loss)}`;
     const text = isOver ? `ended with its cluster, global step ${training.global_step}${loss}` : `${training.state}, global step ${training.global_step}${loss}, ${plural(training.workers.length, "worker")} at work`;
     this.modes.disabled = this.stopper.hidden = isOver;
-    if (this.text.textContent !== text) this.text.textContent = text;
+    write(this.text, text);
     const said = `${training.mode}: ${SAY[training.mode] ?? ""}`;
-    if (this.explain.textContent !== said) this.explain.textContent = said;
+    write(this.explain, said);
     if (isBusy || this.asked?.mode === training.mode || this.asked?.until < Date.now()) this.asked = null;
     if (!isBusy && !this.asked) for (const radio of this.radios) radio.checked = radio.value === training.mode;
     this.backups.closest("label").hidden = training.mode !== "backup workers";
@@ -58,6 +58,6 @@ export class TrainingBox {
     const failed = Object.entries(training.errors).filter(([, error]) => !(isOver && error.startsWith("UnavailableError")));
     const errors = [...failed.map(([task, error]) => `${task}: ${error}`), ...(training.trouble ? [training.trouble] : [])].join("\n");
     this.errors.hidden = !errors;
-    if (this.errors.textContent !== errors) this.errors.textContent = errors;
+    write(this.errors, errors);
   }
 }

@@ -10,10 +10,32 @@ from typing import Any
 
 from dataflow_widgets import side_tasks
 from dataflow_widgets.cluster_view.demo import digits_training
-from dataflow_widgets.cluster_view.snapshot import counts_of, size_words
+from dataflow_widgets.cluster_view.snapshot import counts_of, short, size_words
 
 _MOST_TASKS = 64
 _SHOWN_SECONDS = 8.0
+
+
+class _Canceled(Exception):
+    pass
+
+
+class _Request:
+    """What is being done: in words, since when, what it has said of itself, and whether it shall end."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+        self.began = time.monotonic()
+        self.lines: list[str] = []
+        self.is_canceled = False
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    def told(self) -> list[str]:
+        """A line for each phase, after how many seconds it began, and how long it has taken so far."""
+        seconds = self.seconds()
+        return [*self.lines, *([f"{seconds:.0f} s so far"] if seconds >= 1 else [])]
 
 
 class Actions:
@@ -22,7 +44,7 @@ class Actions:
     def __init__(self, panel: Any) -> None:
         self._panel = panel
         self._numbers = itertools.count(1)
-        self._pending: dict[int, str] = {}
+        self._pending: dict[int, _Request] = {}
         self._news: tuple[int, str, float] = (0, "", 0.0)
         self._problem: tuple[int, str] = (0, "")
         self._lock = threading.Lock()
@@ -32,7 +54,10 @@ class Actions:
         with self._lock:
             fresh = time.monotonic() - self._news[2] < _SHOWN_SECONDS
             return {
-                "pending": list(self._pending.values()),
+                "pending": [request.words for request in self._pending.values()],
+                "progress": "\n".join(
+                    line for request in self._pending.values() for line in request.told()
+                ),
                 "news": {"id": self._news[0], "text": self._news[1] if fresh else ""},
                 "problem": {"id": self._problem[0], "text": self._problem[1]},
             }
@@ -42,21 +67,27 @@ class Actions:
 
         Raises ValueError for a request that makes no sense.
         """
+        if act.get("do") == "cancel":
+            return self._cancel()
         words, work = self._plan(act)
         number = next(self._numbers)
         with self._lock:
-            if words in self._pending.values():
+            if any(words == request.words for request in self._pending.values()):
                 return words  # pressed twice
-            self._pending[number] = words
+            self._pending[number] = _Request(words)
         side_tasks.begin_call(self._run, number, work, act, name=f"panel {act.get('do')}")
         return words
 
     def _run(self, number: int, work: Any, act: dict[str, Any]) -> None:
         try:
-            done = work()
+            done = work(number) if act.get("do") == "launch" else work()
             with self._lock:
                 self._news = (number, done, time.monotonic())
             self._panel._acted(act, done)
+        except _Canceled:
+            with self._lock:
+                said = "The launch was canceled; nothing of it is left running."
+                self._news = (next(self._numbers), said, time.monotonic())
         except BaseException as e:
             with self._lock:
                 self._problem = (number, f"{type(e).__name__}: {e}"[:1500])
@@ -138,16 +169,43 @@ class Actions:
         restart = bool(act.get("restart", True))
         words = size_words({"ps": counts["ps"], "worker": counts["workers"]})
 
-        def work() -> str:
+        def work(number: int) -> str:
             # The page shows the tasks' lines: they are not printed into the cell as well.
             cluster = dataflow.cluster.launch(
-                **counts, address=address, restart=restart, logs=False
+                **counts, address=address, restart=restart, logs=False, progress=self._told(number)
             )
             self._panel._selected = cluster
             return f"Launched {words} in {cluster.launch_seconds:.1f} s."
 
         where = f" at {address}" if address else ""
         return f"launching {words}{where}…", work
+
+    def _told(self, number: int) -> Any:
+        """What hears of a launch for the page, and ends it where that was asked for."""
+        from dataflow.cluster.management.launch_progress import LaunchProgress
+
+        actions, request = self, self._pending[number]
+
+        class Told(LaunchProgress):
+            def say(self, line: str) -> None:
+                self.check()
+                with actions._lock:
+                    request.lines.append(f"{request.seconds():.1f} s: {short(line)}")
+                    actions._news = (next(actions._numbers), short(line), time.monotonic())
+                actions._panel._changed()
+
+            def check(self) -> None:
+                if request.is_canceled:
+                    raise _Canceled
+
+        return Told()
+
+    def _cancel(self) -> str:
+        """Ends the launches that are under way, each at its next look."""
+        with self._lock:
+            for request in self._pending.values():
+                request.is_canceled = True
+        return "canceling the launch…"
 
     def _plan_training(self, do: str, act: dict[str, Any]) -> tuple[str, Any]:
         number, trainings = int(act.get("training", 0)), self._panel._trainings()

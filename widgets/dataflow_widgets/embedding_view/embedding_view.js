@@ -157,7 +157,7 @@ class EmbeddingPage {
     const { found, total } = search(this.data.labels ?? [], this.finder.value);
     this.results.hidden = !this.finder.value.trim();
     this.results.replaceChildren(
-      ...found.map((i) => h("button", { type: "button", class: "df-result", onclick: () => this.take(i), ...QUIET }, this.data.labels[i])),
+      ...found.map((i) => button(this.data.labels[i], null, () => this.take(i), { class: "df-result" })),
       h("small", { class: "df-hint" }, total > found.length ? `${found.length} of ${total}` : total ? "" : "nothing found"),
     );
     this.frame.say(total ? `${plural(total, "label")} found.` : "Nothing found.");
@@ -250,7 +250,7 @@ class EmbeddingPage {
 
   showSide(found) {
     const { labels, groups, groupNames } = this.data;
-    const list = h("ol", { class: "df-near-list" }, found.map(([i, cosine]) => h("li", {}, h("button", { type: "button", class: "df-link", onclick: () => this.follow(i), ...QUIET }, labels[i]), h("span", { class: "df-cosine", style: `--df-share:${Math.max(0, cosine * 100).toFixed(0)}%` }, cosine.toFixed(3)))));
+    const list = h("ol", { class: "df-near-list" }, found.map(([i, cosine]) => h("li", {}, button(labels[i], null, () => this.follow(i), { class: "df-link" }), h("span", { class: "df-cosine", style: `--df-share:${Math.max(0, cosine * 100).toFixed(0)}%` }, cosine.toFixed(3)))));
     const focused = this.side.contains(document.activeElement);
     if (this.isAnalogy) {
       const slot = (k, hint) => h("span", { class: `df-slot${this.picked[k] === undefined ? " df-hint" : ""}` }, this.picked[k] === undefined ? hint : labels[this.picked[k]]);

@@ -137,7 +137,7 @@ class RewriteView {
   listRules() {
     this.ruleButtons = this.history.rules().map((rule) => {
       const act = () => this.go(rule.positions.find((position) => position > this.position) ?? rule.positions[0]);
-      return [rule, h("button", { type: "button", class: "df-link", title: `${rule.rule}: go to its next hit`, onclick: act, ...QUIET }, rule.equation)];
+      return [rule, button(rule.equation, `${rule.rule}: go to its next hit`, act, { class: "df-link" })];
     });
     this.list.replaceChildren(...this.ruleButtons.map(([rule, link]) => h("li", {}, link, ` × ${rule.hits}`)));
   }

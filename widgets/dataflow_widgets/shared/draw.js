@@ -1,7 +1,7 @@
 // A layout as SVG elements.  State (pruned, fetched, selected ...) is classes set later by mark();
 // drawing never depends on it, so that a highlight never moves anything.
 import { tensorLabel } from "./graph.js";
-import { QUIET, plural, s } from "./dom.js";
+import { QUIET, plural, s, write } from "./dom.js";
 import { NATURES, clusterTitle } from "./measure.js";
 import { faces } from "./volumes.js";
 
@@ -162,8 +162,7 @@ export function mark(drawing, visible, model, marks, tags = null) {
     for (const side of ["first", "second"]) element.classList.toggle(`df-${side}`, sides.includes(side));
     const letters = sides.length === 2 ? "A and B" : sides[0] === "first" ? "only A" : sides[0] === "second" ? "only B" : "";
     const word = tags?.get(item.id) || letters || said.filter((state) => states.includes(state)).join(", ");
-    const tag = element.querySelector(".df-tag");
-    if (tag.textContent !== word) tag.textContent = word;
+    write(element.querySelector(".df-tag"), word);
     element.setAttribute("aria-label", spoken(item, model) + (states.length ? `, ${states.join(", ")}` : "") + (letters ? `, needed by ${letters}` : "") + (tags?.has(item.id) ? `, ${tags.get(item.id)}` : ""));
   }
   for (const edge of visible.edges) {

@@ -17,7 +17,7 @@ export class Inspector {
   }
 
   link(index, text) {
-    return h("button", { type: "button", class: "df-link", onclick: () => this.actions.goto(index), ...QUIET }, text);
+    return button(text, null, () => this.actions.goto(index), { class: "df-link" });
   }
 
   show(item, marks) {

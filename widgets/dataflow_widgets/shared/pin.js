@@ -1,6 +1,6 @@
 // Pin: a widget leaves its cell and stays in sight beside the notebook until it is put back.  JupyterLab
 // has "Create New View for Cell Output" for that, which a widget cannot reach; this works in every front end.
-import { QUIET, button, h } from "./dom.js";
+import { button, h } from "./dom.js";
 
 const homes = new WeakMap(); // element of a view -> what puts it back
 
@@ -9,7 +9,7 @@ export function pinButton(element, label) {
   const pin = button("Pin", "Keep this in sight beside the notebook", () => (homes.has(element) ? homes.get(element)(true) : fasten()), { "aria-pressed": "false", class: "df-button df-small df-pin" });
   const fasten = () => {
     const height = element.offsetHeight;
-    const back = h("button", { type: "button", class: "df-button", onclick: () => homes.get(element)?.(true), ...QUIET }, "Put it back here");
+    const back = button("Put it back here", null, () => homes.get(element)?.(true));
     const place = h("div", { class: "df-widget df-pin-place", style: `min-height:${Math.min(height, 160)}px` }, h("p", {}, `${label} is pinned beside the notebook. `, back));
     const holder = h("div", { class: "df-pinned", role: "region", "aria-label": `pinned: ${label}` });
     element.replaceWith(place);

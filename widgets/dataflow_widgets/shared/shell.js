@@ -1,6 +1,6 @@
 // What every widget has around it: the error bar, the status line that screen readers hear, and the
 // keyboard guard.
-import { QUIET, h, write } from "./dom.js";
+import { QUIET, button, h, write } from "./dom.js";
 import { pinButton } from "./pin.js";
 
 export function shell(kind, label, title = "") {
@@ -32,7 +32,7 @@ export function shell(kind, label, title = "") {
       failure.hidden = !text;
       failure.replaceChildren(
         h("span", {}, text ?? ""),
-        h("button", { type: "button", class: "df-button", "aria-label": "dismiss", onclick: () => { failure.hidden = true; }, ...QUIET }, "×"),
+        button("×", "dismiss", () => { failure.hidden = true; }),
       );
     },
   };
@@ -53,11 +53,7 @@ export function guarded(frame, action) {
 /** A button that shows a list of actions under it. */
 export function menu(label, title, actions) {
   const list = h("div", { class: "df-menu-list", role: "menu", hidden: true });
-  const opener = h(
-    "button",
-    { type: "button", class: "df-button", "aria-haspopup": "menu", "aria-expanded": "false", title, ...QUIET },
-    label,
-  );
+  const opener = button(label, title, null, { "aria-haspopup": "menu", "aria-expanded": "false" });
   const close = (focus) => {
     list.hidden = true;
     opener.setAttribute("aria-expanded", "false");

@@ -353,7 +353,7 @@ class StepperView {
       h(
         "div",
         { class: "df-card-head" },
-        h("button", { type: "button", class: "df-link", onclick: () => this.expose(index), ...QUIET }, name),
+        button(name, null, () => this.expose(index), { class: "df-link" }),
         button(pinned ? "Unwatch" : "Watch", pinned ? `Stop watching ${name}` : `Keep ${name} in sight`, () => {
           if (!this.watches.delete(index)) this.watches.add(index);
           this.paint();
@@ -470,7 +470,7 @@ class StepperView {
       ...found.flatMap(({ what, i, k, text }, n) => [
         n ? "; " : "",
         `first ${WORDS[what]}: `,
-        h("button", { type: "button", class: "df-link", title: "Go to where it is made", onclick: () => { this.go(k + 1); this.expose(i); }, ...QUIET }, this.nameOf(i)),
+        button(this.nameOf(i), "Go to where it is made", () => { this.go(k + 1); this.expose(i); }, { class: "df-link" }),
         text && `, ${text}`,
       ]),
     );

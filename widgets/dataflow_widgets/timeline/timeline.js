@@ -402,7 +402,7 @@ class TimelineView {
       return void this.details.replaceChildren(keys, first);
     }
     const { run } = this;
-    const links = (indices) => indices.slice(0, 8).map((index) => h("div", {}, h("button", { type: "button", class: "df-link", onclick: () => { this.setCurrent(run.ops[index], false); this.select(run.ops[index]); }, ...QUIET }, run.ops[index].name)));
+    const links = (indices) => indices.slice(0, 8).map((index) => h("div", {}, button(run.ops[index].name, null, () => { this.setCurrent(run.ops[index], false); this.select(run.ops[index]); }, { class: "df-link" })));
     const row = (name, ...content) => (content.length ? [h("dt", {}, name), h("dd", {}, ...content)] : []);
     const waited = run.waits.find((wait) => wait.op === op.index);
     const copied = run.copies.filter((copy) => copy.source === op.index || copy.target === op.index);

@@ -13,6 +13,7 @@ import numpy as np
 import traitlets
 from ipywidgets import widget_serialization
 
+from dataflow_widgets import live
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.rate_limit import Pacer
 from dataflow_widgets.training_monitor import sources
@@ -65,6 +66,7 @@ class TrainingMonitor(Widget):
         self._sending = threading.Lock()
         self._runs: dict[str, Run] = {}
         self._current: dict[str, Run] = {}  # by the name that log() was given
+        self._in_cell: set[Run] = set()  # that the cell that runs has added to
         self._recordings = Recordings()
         self._unlogged: dict[str, tuple[float, list[int]]] = {}  # recorded steps before their log()
         self._forgets: list[Callable[[], None]] = []
@@ -161,7 +163,10 @@ class TrainingMonitor(Widget):
                     known.status = "done"
                 known = self._new_run(run, None if known is None else known.steps)
                 self._current[run] = known
-            known.status = "running"
+            known.status, known.error = "running", ""
+            if not self._in_cell:
+                live.after_cell(self, self._end_of_cell)
+            self._in_cell.add(known)
             self._log(known, number, found)
             if self._unlogged.get(run, (None,))[0] == number:
                 known.recorded[number] = self._unlogged.pop(run)[1]
@@ -299,6 +304,16 @@ class TrainingMonitor(Widget):
     def runs(self) -> list[str]:
         """Names of the runs, in the order in which they began."""
         return list(self._runs)
+
+    def _end_of_cell(self) -> None:
+        """A loop that an interrupt or an error has ended does not run any more."""
+        error = live.error_of_cell()
+        with self._lock:
+            for run in self._in_cell:
+                if error is not None and run.status == "running":
+                    run.break_off(error)
+            self._in_cell.clear()
+        self._changed()
 
     def _new_run(self, name: str, steps: int | None = None, job: Any = None) -> Run:
         with self._lock:

@@ -4,8 +4,6 @@ import { icon } from "../shared/icons.js";
 import { duration } from "../shared/numbers.js";
 import { swatch } from "./chart.js";
 
-const WORDS = { running: "running", paused: "paused", done: "done", stopped: "stopped", failed: "failed", idle: "idle" };
-
 export class RunRow {
   /** `control(run, action, value)` asks the kernel; `toggle(run)` hides or shows the curves. */
   constructor(state, index, { control, toggle }) {
@@ -50,14 +48,14 @@ export class RunRow {
     const old = this.state;
     this.state = state;
     const { step, steps, status, secondsLeft } = state;
-    const over = ["done", "stopped", "failed"].includes(status);
+    const over = ["done", "stopped", "failed", "interrupted"].includes(status);
     this.element.dataset.status = status;
     this.element.dataset.rate = state.rate ?? "";
     if (steps) {
       this.bar.value = Math.min(1, status === "done" ? 1 : step / steps);
       this.bar.hidden = false;
     } else this.bar.hidden = true;
-    this.status.textContent = WORDS[status] ?? status;
+    this.status.textContent = status;
     const left = secondsLeft !== null && !over && status !== "paused" ? `, ${duration(secondsLeft)} left` : "";
     this.text.textContent = `step ${Number(step.toPrecision(12))}${steps ? ` of ${steps}` : ""}${left}`;
     this.steer.hidden = !state.canControl || over;

@@ -15,7 +15,7 @@ from dataflow_widgets.training_monitor.summaries import Confusion, Distribution,
 
 MAX_NAMES = 100
 _SECONDS_BETWEEN_HISTOGRAMS = 0.5
-ENDED = ("done", "stopped", "failed")
+ENDED = ("done", "stopped", "failed", "interrupted")
 _IDLE_SECONDS = 3.0
 
 
@@ -76,6 +76,13 @@ class Run:
     def goes_back(self, step: float, names: Any) -> bool:
         """Whether ``step`` lies before what a curve of these names has: a new run, then."""
         return any(n in self.curves and step < self.curves[n].last_step for n in names)
+
+    def break_off(self, error: BaseException) -> None:
+        """The loop that logs has ended with ``error``."""
+        if isinstance(error, KeyboardInterrupt):
+            self.status = "interrupted"
+        else:
+            self.status, self.error = "failed", f"{type(error).__name__}: {error}"[:1000]
 
     def _pass(self, step: float, now: float) -> None:
         if self._seen is not None and step > self._seen[0]:
