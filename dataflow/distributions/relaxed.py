@@ -62,7 +62,10 @@ class ExpRelaxedOneHotCategorical(_Relaxed, VectorEvent):
         self._set_probabilities(locals(), dtype, FULLY_REPARAMETERIZED)
 
     def _temperatures(self) -> Any:
-        """The temperature against the axis of the classes."""
+        """The temperature against the axis of the classes: ``[..., 1]`` whether given so or as ``[...]``."""
+        mine, classes = self.temperature.dims, self.logits.dims
+        if mine is not None and classes is not None and len(mine) == len(classes) and mine[-1] == 1:
+            return self.temperature
         return self.temperature[..., None]
 
     def _sample_n(self, n: Any, seed: Any = None) -> Any:
@@ -71,16 +74,17 @@ class ExpRelaxedOneHotCategorical(_Relaxed, VectorEvent):
 
     def _log_prob(self, x: TensorLike) -> Any:
         k = as_float(self._event_size, self.dtype)
-        normalization = lgamma(k) + (k - 1.0) * log(self.temperature)
-        scores = log_softmax(self.logits - x * self._temperatures())
+        temperatures = self._temperatures()
+        normalization = lgamma(k) + (k - 1.0) * log(temperatures[..., 0])
+        scores = log_softmax(self.logits - x * temperatures)
         return reduce_sum(scores, -1) + normalization
 
 
 class RelaxedOneHotCategorical(ExpRelaxedOneHotCategorical):
     """``softmax((logits + Gumbel noise) / temperature)``: vectors of shares that sum to 1.
 
-    ``logits`` or ``probs`` are ``[..., k]`` floats, ``temperature`` ``[...]`` broadcasts to their batch.
-    Samples are floats with gradients.
+    ``logits`` or ``probs`` are ``[..., k]`` floats, ``temperature``, ``[...]`` or ``[..., 1]``, broadcasts to
+    their batch. Samples are floats with gradients.
     """
 
     def __init__(

@@ -319,6 +319,21 @@ def test_the_covariance_of_a_mixture_of_vectors(graph: tf.Graph) -> None:
         numbers.covariance()
 
 
+def test_a_relaxed_class_takes_its_temperature_as_a_column_too() -> None:
+    logits = np.log(np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]], np.float32))
+    temperatures = np.array([0.5, 1.0, 2.0], np.float32)
+    shares = np.array([[0.3, 0.7], [0.6, 0.4], [0.8, 0.2]], np.float32)
+    with tf.Graph().as_default():
+        flat = ds.RelaxedOneHotCategorical(temperatures, logits=logits)
+        fed = tf.placeholder_with_default(temperatures[:, None], [None, 1])  # as Keras gives it
+        column = ds.RelaxedOneHotCategorical(fed, logits=logits)
+        pairs = run(
+            flat.sample(seed=3), column.sample(seed=3), flat.prob(shares), column.prob(shares)
+        )
+    np.testing.assert_array_equal(pairs[0], pairs[1])
+    np.testing.assert_allclose(pairs[2], pairs[3], rtol=1e-6)
+
+
 def test_one_hot_and_relaxed_classes() -> None:
     probs = np.array([0.2, 0.5, 0.3], np.float32)
     with tf.Graph().as_default():
