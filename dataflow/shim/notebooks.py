@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import sys
 from collections.abc import Iterator
@@ -13,15 +15,21 @@ from dataflow.shim.programs import Piece, ProgramError
 #: Cell magics whose cell is Python all the same.
 _PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%python3", "%%prun")
 
+#: What the line ``%matplotlib inline`` becomes.
+_PYPLOT = "get_ipython().run_line_magic('matplotlib')"
+
 
 class NoIPython:
-    """What ``get_ipython()`` is outside of Jupyter: magics do nothing."""
+    """What ``get_ipython()`` is outside of Jupyter: magics do nothing, but ``%matplotlib`` loads pyplot."""
 
     def magic(self, line: str) -> None:
-        """Does nothing."""
+        """Does what ``run_line_magic`` does with the line's first word."""
+        self.run_line_magic(*(line.lstrip("%").split(None, 1) or [""]))
 
-    def run_line_magic(self, name: str, line: str, *args: Any) -> None:
-        """Does nothing."""
+    def run_line_magic(self, name: str, line: str = "", *args: Any) -> None:
+        """Loads pyplot for ``matplotlib`` (programs then use ``matplotlib.style`` unasked); else nothing."""
+        if name == "matplotlib" and importlib.util.find_spec("matplotlib") is not None:
+            importlib.import_module("matplotlib.pyplot")
 
     def run_cell_magic(self, name: str, line: str, cell: str) -> None:
         """Does nothing."""
@@ -36,8 +44,8 @@ class NoIPython:
 def cells_of(path: Path, data: bytes) -> list[Piece]:
     """The code cells of a notebook (formats 3 and 4), numbered as they are run: "nb.ipynb, cell 3".
 
-    Lines for IPython (``%matplotlib inline``, ``!wget ...``, ``tf.nn?``) become comments; what they
-    would have run in a shell is named on stderr. Raises `ProgramError` for anything but a notebook, or one
+    Lines for IPython (``%time``, ``!wget ...``, ``tf.nn?``) become comments, but ``%matplotlib inline``
+    loads pyplot as in Jupyter; what would have run in a shell is named on stderr. Raises `ProgramError` for anything but a notebook, or one
     of another language.
     """
     try:
@@ -84,6 +92,7 @@ def _python_lines(text: str, where: str) -> Iterator[str]:
                 print(text, file=sys.stderr)
             indent = line[: len(line) - len(line.lstrip())]
             continued = words.endswith("\\")
-            yield f"{indent}pass  # {words.rstrip(chr(92))}"
+            does = _PYPLOT if words.split()[:1] == ["%matplotlib"] else "pass"
+            yield f"{indent}{does}  # {words.rstrip(chr(92))}"
         else:
             yield line

@@ -282,6 +282,20 @@ def notebook(*cells: str, **metadata: Any) -> str:
     return json.dumps({"cells": made, "metadata": metadata, "nbformat": 4})
 
 
+def test_matplotlib_inline_loads_pyplot(tmp_path: Path) -> None:
+    cells = (
+        "%matplotlib inline\nimport tensorflow as tf\nimport matplotlib\n",
+        "matplotlib.style.use('ggplot')\nprint('plt' in globals(), matplotlib.pyplot.get_fignums())",
+    )
+    (tmp_path / "plain.ipynb").write_text(notebook(*cells))
+    assert run(tmp_path, "plain.ipynb").stdout == "False []\n"
+    write(
+        tmp_path,
+        exported="import tensorflow\nget_ipython().magic('matplotlib inline')\nimport matplotlib\nprint(matplotlib.style.available[0])\n",
+    )
+    assert run(tmp_path, "exported.py").returncode == 0
+
+
 def test_a_notebook_runs_cell_by_cell(tmp_path: Path) -> None:
     cells = (
         "%matplotlib inline\nimport tensorflow as tf\n!pip install tensorflow==1.4\n",
