@@ -126,7 +126,7 @@ _GROUPS = (
     (
         "estimator.experimental",
         "LinearSDCA",
-        "it was an optimizer of linear models; use tf.train.FtrlOptimizer.",
+        "use tf.contrib.linear_optimizer.SDCAOptimizer with tf.contrib.learn.LinearClassifier.",
     ),
     (
         "contrib.opt",
@@ -319,7 +319,7 @@ _GROUPS = (
         "CheckpointOptions",
         "it came with TensorFlow 2; call tf.train.Checkpoint without options.",
     ),
-    ("train", "sdca_optimizer sdca_fprint sdca_shrink_l1", "use tf.train.FtrlOptimizer."),
+    ("train", "sdca_optimizer sdca_shrink_l1", "use tf.contrib.linear_optimizer.SdcaModel."),
     ("math", "special sobol_sample", "it came with TensorFlow 2; use scipy in a tf.py_func."),
     (
         "linalg",

@@ -59,7 +59,7 @@ _FAMILIES = (
         "an op of eager iterators; use tf.data.make_initializable_iterator(dataset)",
     ),
     ("Xla", "an op of XLA, which is not here; sessions compile graphs by themselves"),
-    ("Sdca", "an op of the SDCA optimizer; use tf.train.FtrlOptimizer"),
+    ("Sdca", "an op of the SDCA optimizer; use SdcaOptimizerV2, or tf.contrib.linear_optimizer"),
     ("Experimental", "an older name of an op without that prefix; use tf.data.experimental"),
     ("DataService Snapshot SaveDataset LoadDataset", "tf.data of TensorFlow 2; use TFRecord files"),
     ("Lmdb LMDB", "a reader of LMDB; write TFRecord files"),

@@ -288,7 +288,7 @@ class TestCase(UnitAsserts):
                 yield sess
 
     def test_session(self, *args: Any, **kwargs: Any) -> Any:
-        """As `cached_session`, or as `session` where a graph is given.
+        """As `cached_session`, whose ``config`` counts the first time alone; as `session` where a graph is given.
 
         unittest takes it for a test by its name, and skips it.
         """
@@ -297,9 +297,9 @@ class TestCase(UnitAsserts):
         if executing_eagerly():
             return contextlib.nullcontext()
         graph = args[0] if args else kwargs.get("graph")
-        return (
-            self.cached_session(*args, **kwargs) if graph is None else self.session(*args, **kwargs)
-        )
+        if graph is not None:
+            return self.session(*args, **kwargs)
+        return self._entered(False, *args, **kwargs)
 
     test_session.__test__ = False  # type: ignore[attr-defined]
 
@@ -318,7 +318,19 @@ class TestCase(UnitAsserts):
         if executing_eagerly():
             yield _EagerSession(self)  # type: ignore[misc]
             return
-        shared = self._shared_session(graph, config, force_gpu)
+        with self._entered(True, graph, config, use_gpu, force_gpu) as shared:
+            yield shared
+
+    @contextlib.contextmanager
+    def _entered(
+        self,
+        strict: bool,
+        graph: Graph | None = None,
+        config: Any = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
+    ) -> Iterator[Session]:
+        shared = self._shared_session(graph, config, force_gpu, strict)
         with (
             shared.graph.as_default(),
             shared.as_default(),
@@ -327,14 +339,18 @@ class TestCase(UnitAsserts):
             yield shared
 
     def _shared_session(
-        self, graph: Graph | None = None, config: Any = None, force_gpu: bool = False
+        self,
+        graph: Graph | None = None,
+        config: Any = None,
+        force_gpu: bool = False,
+        strict: bool = True,
     ) -> Any:
         if self._cached is None:
             made = Session(graph=graph, config=_config(config, force_gpu))
             self._cached, self._cached_config = made, config
-        elif graph is not None and graph is not self._cached.graph:
+        elif strict and graph is not None and graph is not self._cached.graph:
             raise ValueError("The graph used to get the cached session is different than before.")
-        elif config is not None and config is not self._cached_config:
+        elif strict and config is not None and config is not self._cached_config:
             raise ValueError("The config used to get the cached session is different than before.")
         return self._cached
 

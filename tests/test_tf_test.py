@@ -452,3 +452,18 @@ def test_gradients_of_rows_are_compared_as_a_whole() -> None:
         rows = tf.nn.embedding_lookup(tables, [0, 3, 3])
         error = tf.test.compute_gradient_error(tables, [[3, 2], [2, 2]], rows, [3, 2])
         assert error < 1e-6
+
+
+def test_a_test_session_takes_another_config_each_time_and_a_cached_one_does_not():
+    class Case(tf.test.TestCase):
+        def runTest(self):
+            with self.test_session(config=tf.ConfigProto()) as first:
+                with self.test_session(config=tf.ConfigProto()) as second:
+                    assert first is second
+            with pytest.raises(ValueError, match="config used to get the cached session"):
+                with self.cached_session(config=tf.ConfigProto()):
+                    pass
+
+    result = unittest.TestResult()
+    Case().run(result)
+    assert result.wasSuccessful(), result.errors + result.failures

@@ -16,7 +16,7 @@ from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import TensorShape
 
 #: The column of an array that has no name (``real_valued_column("")``), and its key in features.
-UNNAMED = "x"
+UNNAMED = ""
 
 
 #: In which order TensorFlow puts columns side by side: the classes that they had there.
@@ -64,9 +64,7 @@ def real_valued_column(
         raise ValueError(
             f"dimension must be greater than 0. dimension: {dimension}, column_name: {column_name}"
         )
-    made = numeric.numeric_column(
-        column_name or UNNAMED, (dimension,), default_value, dtype, normalizer
-    )
+    made = numeric.numeric_column(column_name, (dimension,), default_value, dtype, normalizer)
     default = made.default_value
     if default is not None and made.dtype.is_floating:
         default = tuple(float(number) for number in default)

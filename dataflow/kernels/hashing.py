@@ -132,6 +132,71 @@ def _round(
     return z, y, x, v, w
 
 
+def _mix_pair(u: int, v: int) -> int:
+    """CityHash's Hash128to64."""
+    return _mix(u, v, 0x9DDFEA08EB382D69)
+
+
+def fingerprint128(text: bytes) -> tuple[int, int]:
+    """FarmHash's Fingerprint128 (CityHash128; Pike, Alakuijala, 2011): its lower and its upper half, unsigned."""
+    if len(text) >= 16:
+        first = (_word(text, 0), (_word(text, 8) + _K0) & _MASK)
+        text = text[16:]
+    else:
+        first = (_K0, _K1)
+    return _city_long(text, *first) if len(text) >= 128 else _city_short(text, *first)
+
+
+def _city_short(text: bytes, a: int, b: int) -> tuple[int, int]:
+    n = len(text)
+    if n <= 16:
+        a = _shift_mix(a * _K1) * _K1 & _MASK
+        c = (b * _K1 + _short(text, n)) & _MASK
+        d = _shift_mix(a + (_word(text, 0) if n >= 8 else c))
+    else:
+        c = _mix_pair((_word(text, n - 8) + _K1) & _MASK, a)
+        d = _mix_pair((b + n) & _MASK, (c + _word(text, n - 16)) & _MASK)
+        a = (a + d) & _MASK
+        for at in range(0, n - 16, 16):
+            a = (a ^ _shift_mix(_word(text, at) * _K1) * _K1 & _MASK) * _K1 & _MASK
+            b ^= a
+            c = (c ^ _shift_mix(_word(text, at + 8) * _K1) * _K1 & _MASK) * _K1 & _MASK
+            d ^= c
+    a, b = _mix_pair(a, c), _mix_pair(d, b)
+    return a ^ b, _mix_pair(b, a)
+
+
+def _city_long(text: bytes, x: int, y: int) -> tuple[int, int]:
+    n = len(text)
+    z = n * _K1 & _MASK
+    first = (_rotate(y ^ _K1, 49) * _K1 + _word(text, 0)) & _MASK
+    v = (first, (_rotate(first, 42) * _K1 + _word(text, 8)) & _MASK)
+    w = (
+        (_rotate(y + z, 35) * _K1 + x) & _MASK,
+        _rotate(x + _word(text, 88), 53) * _K1 & _MASK,
+    )
+    whole = n - n % 128
+    for at in range(0, whole, 64):
+        x, y, z, v, w = _round(text, at, x, y, z, v, w, _K1, 1)
+    x = (x + _rotate(v[0] + z, 49) * _K0) & _MASK
+    y = (y * _K0 + _rotate(w[1], 37)) & _MASK
+    z = (z * _K0 + _rotate(w[0], 27)) & _MASK
+    w, v = (w[0] * 9 & _MASK, w[1]), (v[0] * _K0 & _MASK, v[1])
+    for done in range(32, n % 128 + 32, 32):  # the last 32 bytes first
+        at = n - done
+        y = (_rotate(x + y, 42) * _K0 + v[1]) & _MASK
+        w = ((w[0] + _word(text, at + 16)) & _MASK, w[1])
+        x = (x * _K0 + w[0]) & _MASK
+        z = (z + w[1] + _word(text, at)) & _MASK
+        w = (w[0], (w[1] + v[0]) & _MASK)
+        v = _weak(text, at, (v[0] + z) & _MASK, v[1])
+        v = (v[0] * _K0 & _MASK, v[1])
+    x = _mix_pair(x, v[0])
+    y = _mix_pair((y + z) & _MASK, w[0])
+    low = _mix_pair((x + v[1]) & _MASK, w[1]) + y
+    return low & _MASK, _mix_pair((x + w[1]) & _MASK, (y + v[1]) & _MASK)
+
+
 @functools.lru_cache(maxsize=1 << 16)
 def hash64(text: bytes) -> int:
     """TensorFlow's older string hash: MurmurHash64A (Appleby) with its seed."""

@@ -66,6 +66,9 @@ contrib.framework.python.ops.prettyprint_ops : contrib.framework
 python.debug.lib.debug_data : python.debug
 python.debug.wrappers.{hooks local_cli_wrapper dumping_wrapper grpc_wrapper} : python.debug
 contrib.linear_optimizer.python.sdca_optimizer : contrib.linear_optimizer
+contrib.linear_optimizer.python.ops.{sdca_ops sparse_feature_column} : contrib.sdca
+contrib.linear_optimizer.python.sdca_estimator : contrib.learn.svm contrib.learn.sdca_models
+contrib.learn.python.learn.estimators.svm : contrib.learn.svm contrib.learn.sdca_models
 contrib.learn.python.learn.estimators.dnn_linear_combined : contrib.learn python.learn_names
 python.training.tracking.tracking : ops.trackable python.tracked_resources train
 python.training.saver_test_utils : python.saver_tests

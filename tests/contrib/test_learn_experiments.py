@@ -136,10 +136,3 @@ def test_made_data_lie_on_circles_and_spirals():
         synthetic.spirals(mode="square")
     with pytest.raises(ValueError, match="not found"):
         make_dataset("squares")
-
-
-def test_sdca_says_why_it_is_absent():
-    from dataflow.contrib.linear_optimizer import SDCAOptimizer
-
-    with pytest.raises(NotImplementedError, match="tf.train.FtrlOptimizer"):
-        SDCAOptimizer("id")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.raw_op import raw
 from tests.samples.base import Sample
 
 _rng = np.random.default_rng(13)
@@ -34,6 +35,31 @@ DEEP, DEEP_LABELS = _array(2, 3, 4), _softmax(_array(2, 3, 4), 1)
 CLASSES = np.array([2, 0, 1, 1], np.int64)
 COUNTS = np.array([[0.5, 2, 3], [1, 0, 4]], np.float32)
 EXTREME = np.array([[1000, -1000, 0], [-1e4, 1e4, 0]], np.float32)
+
+
+def _sdca(tf: Any, weights: Any, labels: Any, state: Any) -> Any:
+    made = raw(
+        tf,
+        "SdcaOptimizerV2",
+        example_weights=weights,
+        example_labels=labels,
+        example_state_data=state,
+        sparse_example_indices=[],
+        sparse_feature_indices=[],
+        sparse_feature_values=[],
+        sparse_indices=[],
+        sparse_weights=[],
+        dense_features=[[[1.0]]],
+        dense_weights=[[0.5]],
+        loss_type="squared_loss",
+        l1=0.0,
+        l2=1.0,
+        num_loss_partitions=1,
+        num_inner_iterations=1,
+    )
+    return [made[0], made[2][0]]
+
+
 SAMPLES = [
     Sample(
         "SoftmaxCrossEntropyWithLogits",
@@ -106,5 +132,13 @@ SAMPLES = [
             np.exp(c) - z * c + np.where(z <= 1, 0, z * np.log(z) - z + 0.5 * np.log(2 * np.pi * z))
         ),
         note="log_poisson_loss full",
+    ),
+    Sample(
+        "SdcaOptimizerV2",
+        _sdca,
+        (np.float32([2.0]), np.float32([3.0]), np.zeros((1, 4), np.float32)),
+        # dual = (3 - 0.5) / (1 + 2), the loss of 0.5 with weight 2, that of no dual, and the weight
+        [[[2.5 / 3, 6.25, 0.0, 2.0]], [5 / 3]],
+        gradient=(),
     ),
 ]

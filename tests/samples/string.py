@@ -185,6 +185,18 @@ SAMPLES = [
         (),
         [[[135, 32, 107, 50, 30, 124, 200, 213], [35, 74, 92, 138, 185, 93, 209, 177]]],
     ),
+    Sample(
+        "SdcaFprint",
+        lambda tf: raw(tf, "SdcaFprint", input=["abc", "very looooooong string", "def"]),
+        (),
+        [
+            [
+                [4143508125394299908, -6879828354153669051],
+                [5849691694103072671, -4874542629849009556],
+                [603227410218889250, 8762207001949257490],
+            ]
+        ],
+    ),
     Sample("EncodeBase64", lambda tf: tf.encode_base64(["hello?>~"]), (), [_text(b"aGVsbG8_Pn4")]),
     Sample("DecodeBase64", lambda tf: tf.decode_base64(["aGVsbG8_Pn4"]), (), [_text(b"hello?>~")]),
     Sample(

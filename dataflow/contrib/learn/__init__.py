@@ -84,6 +84,7 @@ from dataflow.contrib.learn.step_monitors import (
     StepCounter,
     SummarySaver,
 )
+from dataflow.contrib.learn.svm import SVM
 from dataflow.estimator.cluster_task import TaskType
 from dataflow.summary import FileWriterCache as SummaryWriterCache
 from dataflow.train.hooks import NanLossDuringTrainingError
@@ -121,6 +122,7 @@ __all__ = [
     "ProblemType",
     "RunConfig",
     "SKCompat",
+    "SVM",
     "StepCounter",
     "StopAtStep",
     "SummarySaver",

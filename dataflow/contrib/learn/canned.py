@@ -13,6 +13,7 @@ from dataflow.contrib.learn import canned_models
 from dataflow.contrib.learn.estimator import Estimator
 from dataflow.contrib.learn.heads import Head, multi_class_head, regression_head
 from dataflow.contrib.learn.prediction_key import PredictionKey
+from dataflow.contrib.linear_optimizer import SDCAOptimizer
 from dataflow.ops.activation import relu
 
 
@@ -244,6 +245,7 @@ class LinearClassifier(ClassesEstimator):
     ) -> None:
         head = classes_head(n_classes, weight_column_name, enable_centered_bias, label_keys)
         params = _linear(head, feature_columns, optimizer, gradient_clip_norm, _joint_weight)
+        _take_sdca(params, weight_column_name, enable_centered_bias)
         super().__init__(model_dir, config, feature_engineering_fn, params)
 
 
@@ -267,6 +269,7 @@ class LinearRegressor(NumbersEstimator):
     ) -> None:
         head = numbers_head(label_dimension, weight_column_name, enable_centered_bias)
         params = _linear(head, feature_columns, optimizer, gradient_clip_norm, _joint_weights)
+        _take_sdca(params, weight_column_name, enable_centered_bias)
         super().__init__(model_dir, config, feature_engineering_fn, params)
 
 
@@ -287,10 +290,25 @@ class LinearEstimator(CannedEstimator):
         config: Any = None,
         feature_engineering_fn: Any = None,
     ) -> None:
+        if isinstance(optimizer, SDCAOptimizer):
+            raise ValueError("LinearEstimator does not support SDCA: use LinearClassifier or SVM.")
         params = _linear(head, feature_columns, optimizer, gradient_clip_norm, _joint_weights)
         super().__init__(model_dir, config, feature_engineering_fn, params)
 
     predict = Estimator.predict
+
+
+def _take_sdca(params: dict[str, Any], weights: str | None, centered: bool) -> None:
+    """What an `SDCAOptimizer` needs more; `ValueError` for what it cannot train."""
+    params["weight_column_name"] = weights
+    if not isinstance(params["optimizer"], SDCAOptimizer):
+        return
+    if centered:
+        raise ValueError("enable_centered_bias is not supported with SDCA")
+    if params["joint_weights"]:
+        raise ValueError("_joint_weight is incompatible with SDCAOptimizer")
+    if params["head"].logits_dimension != 1:
+        raise ValueError("SDCA only applies to binary classification, and to one number.")
 
 
 def _linear(head: Head, columns: Any, optimizer: Any, clip: Any, joint: bool) -> dict[str, Any]:

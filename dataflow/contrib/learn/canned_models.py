@@ -20,6 +20,8 @@ from dataflow.contrib.feature_columns import UNNAMED
 from dataflow.contrib.layers import dropout as dropout_layer, fully_connected
 from dataflow.contrib.learn.model_fn import ModelFnOps
 from dataflow.contrib.learn.modes import ModeKeys
+from dataflow.contrib.learn.sdca_models import sdca_model_fn
+from dataflow.contrib.linear_optimizer import SDCAOptimizer
 from dataflow.contrib.optimize_loss import optimize_loss
 from dataflow.estimator.canned import activation_summaries, optimizer_instance
 from dataflow.feature_column.embedding import EmbeddingColumn
@@ -167,7 +169,9 @@ def dnn_model_fn(
 def linear_model_fn(
     features: Any, labels: Any, mode: str, params: Any, config: Any = None
 ) -> ModelFnOps:
-    """A linear model; Ftrl with min(0.2, 1/sqrt(number of columns)) by default."""
+    """A linear model; Ftrl with min(0.2, 1/sqrt(number of columns)) by default, or dual coordinate ascent."""
+    if isinstance(params.get("optimizer"), SDCAOptimizer):
+        return sdca_model_fn(features, labels, mode, params, config)
     head, columns = params["head"], list(params["feature_columns"])
     features = _named(features)
     cut = _partitioner(config, None)

@@ -98,11 +98,8 @@ class Estimator(Trainable, Evaluable):
         return self.core.get_variable_names()
 
     def get_variable_value(self, name: str) -> Any:
-        """The value of a variable in the latest checkpoint.
-
-        ``linear//weight``: TensorFlow's name for the weights of a column without a name.
-        """
-        return self.core.get_variable_value(name.replace("//", f"/{UNNAMED}/"))
+        """The value of a variable in the latest checkpoint: ``linear//weight`` of a column without a name."""
+        return self.core.get_variable_value(name)
 
     # ---- working --------------------------------------------------------------------------
 
