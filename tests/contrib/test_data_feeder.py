@@ -87,8 +87,7 @@ def test_what_does_not_fit():
         data_feeder.DataFeeder(x, None, None, 0)
     with pytest.raises(ValueError, match="should be iterators"):
         data_feeder.setup_train_data_feeder(iter(x), x, None, 1)
-    with pytest.raises(ValueError, match="give a batch_size"):
-        data_feeder.setup_train_data_feeder(iter(x), None, None)
+    assert data_feeder.setup_train_data_feeder(iter(x), None, None).batch_size == 1
     with pytest.raises(StopIteration):
         data_feeder.StreamingDataFeeder(iter([]), None, None, 1)
 
@@ -105,3 +104,35 @@ def test_columns_of_categories():
     ]
     with pytest.raises(ValueError, match="call fit first"):
         next(tf.contrib.learn.preprocessing.CategoricalProcessor().transform([["a"]]))
+
+
+def test_an_estimator_trains_and_scores_with_iterators():
+    learn = tf.contrib.learn
+
+    def model_fn(features, labels):
+        mean = tf.reduce_mean(features)
+        loss = mean + 0.0 * tf.cast(tf.reduce_sum(labels), tf.float64)
+        step = tf.train.get_global_step()
+        return {"mean": mean}, loss, tf.assign_add(step, 1)
+
+    estimator = learn.Estimator(model_fn)
+    rows = (np.full(2, i, np.float64) for i in range(5))
+    estimator.fit(rows, (np.array(i) for i in range(5)), steps=20)  # it ends with the rows
+    assert estimator.get_variable_value("global_step") == 5
+    rows = (np.full(2, i, np.float64) for i in range(3))
+    found = learn.SKCompat(estimator).score(rows, iter(np.arange(3)), batch_size=3)
+    assert found == {"loss": 1.0, "global_step": 5}
+
+
+def test_a_cluster_spec_can_be_taken_away(monkeypatch):
+    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"ps": ["fake_ps_0", "fake_ps_1"]}}')
+    config = tf.contrib.learn.RunConfig()
+    assert config.num_ps_replicas == 2 and config.cluster_spec.jobs == ["ps"]
+    config._cluster_spec = tf.train.ClusterSpec({})
+    assert config.num_ps_replicas == 2 and not config.cluster_spec.jobs
+
+
+def test_the_iris_are_float64_to_a_millimeter():
+    iris = tf.contrib.learn.datasets.load_iris()
+    assert iris.data.dtype == np.float64 and iris.data.shape == (150, 4)
+    assert [5.1, 3.5, 1.4, 0.2] in iris.data.tolist()

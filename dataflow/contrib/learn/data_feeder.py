@@ -318,7 +318,7 @@ def _together(examples: list[Any]) -> Any:
     return np.stack([np.asarray(e) for e in examples])
 
 
-def _is_iterator(x: Any) -> bool:
+def is_iterator(x: Any) -> bool:
     return hasattr(x, "__next__")
 
 
@@ -336,17 +336,15 @@ def setup_train_data_feeder(
 ) -> DataFeeder:
     """The feeder that fits: a `StreamingDataFeeder` for iterators, else a `DataFeeder`.
 
-    Raises `ValueError` where one of ``x`` and ``y`` is an iterator and the other is not, and for iterators
-    without a ``batch_size``.
+    Iterators come in batches of 1 by default, as TensorFlow's. Raises `ValueError` where one of ``x`` and
+    ``y`` is an iterator and the other is not.
     """
     x, y = _of_frames(x, y)
-    if not _is_iterator(x):
+    if not is_iterator(x):
         return DataFeeder(x, y, n_classes, batch_size, shuffle, epochs=epochs)
-    if y is not None and not _is_iterator(y):
+    if y is not None and not is_iterator(y):
         raise ValueError("Both x and y should be iterators for streaming learning to work.")
-    if batch_size is None:
-        raise ValueError("Iterators have no length: give a batch_size.")
-    return StreamingDataFeeder(x, y, n_classes, batch_size)
+    return StreamingDataFeeder(x, y, n_classes, 1 if batch_size is None else batch_size)
 
 
 def setup_predict_data_feeder(x: Any, batch_size: int | None = None) -> Any:
@@ -355,7 +353,7 @@ def setup_predict_data_feeder(x: Any, batch_size: int | None = None) -> Any:
     Without ``batch_size`` an array is one batch. Raises `ValueError` for one that is not positive.
     """
     x, _ = _of_frames(x, None)
-    if _is_iterator(x):
+    if is_iterator(x):
         return _batches(x, batch_size)
     x = _each(_as_inputs, x)
     if batch_size is None:

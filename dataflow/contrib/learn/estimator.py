@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.contrib.feature_columns import UNNAMED, infer_real_valued_columns
+from dataflow.contrib.learn.data_feeder import is_iterator, setup_train_data_feeder
 from dataflow.contrib.learn.exports import as_receiver_fn
 from dataflow.contrib.learn.keys import MetricKey
 from dataflow.contrib.learn.metric_spec import averaged, metric_ops
@@ -30,6 +31,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.sources import placeholder
 from dataflow.ops.sparse_tensor import SparseTensor, sparse_placeholder
+from dataflow.train.hooks import FeedFnHook
 from dataflow.train.session_run_hook import SessionRunHook
 
 
@@ -113,9 +115,16 @@ class Estimator(Trainable, Evaluable):
         monitors: Any = None,
         max_steps: int | None = None,
     ) -> Estimator:
-        """Trains on arrays or an ``input_fn``; ``monitors`` are monitors or hooks. Returns itself."""
-        chosen = _input_fn(x, y, input_fn, batch_size, epochs=None, shuffle=True)
+        """Trains on arrays, iterators of examples or an ``input_fn``; ``monitors`` are monitors or hooks.
+
+        Returns itself.
+        """
         hooks = replace_monitors_with_hooks(monitors, self)
+        if is_iterator(x):
+            chosen, feed = _fed(x, y, batch_size)
+            hooks = [*hooks, feed]
+        else:
+            chosen = _input_fn(x, y, input_fn, batch_size, epochs=None, shuffle=True)
         self.core.train(chosen, hooks, steps, max_steps)
         return self
 
@@ -141,7 +150,11 @@ class Estimator(Trainable, Evaluable):
         """
         if feed_fn is not None:
             raise ValueError("evaluate: feed_fn is not part of dataflow; give an input_fn.")
-        chosen = _input_fn(x, y, input_fn, batch_size, epochs=1, shuffle=False)
+        if is_iterator(x):
+            chosen, feed = _fed(x, y, batch_size)
+            hooks = [*(hooks or ()), feed]
+        else:
+            chosen = _input_fn(x, y, input_fn, batch_size, epochs=1, shuffle=False)
         estimator = self.core
         if metrics:
             estimator = add_metrics(
@@ -268,6 +281,12 @@ def _input_fn(
         num_epochs=epochs,
         shuffle=shuffle,
     )
+
+
+def _fed(x: Any, y: Any, batch_size: int | None) -> tuple[Any, Any]:
+    """An input function of placeholders, and the hook that feeds them until an iterator ends."""
+    feeder = setup_train_data_feeder(x, y, None, batch_size)
+    return feeder.input_builder, FeedFnHook(feeder.get_feed_dict_fn())
 
 
 def _targets(y: Any) -> Any:

@@ -95,6 +95,11 @@ class RunConfig(run_config.RunConfig):
                 gpu_options=GPUOptions(per_process_gpu_memory_fraction=gpu_memory_fraction),
             )
 
+    @property
+    def cluster_spec(self) -> ClusterSpec:  # type: ignore[override]
+        """The tasks of the cluster; programs of its time set ``_cluster_spec`` to have others."""
+        return self.__dict__.get("_cluster_spec", self.__dict__["cluster_spec"])  # type: ignore[no-any-return]
+
     def _task_of_environment(self) -> ClusterTask:
         environment = _environment()
         task = environment.get("task", {})

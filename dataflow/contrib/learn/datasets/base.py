@@ -53,15 +53,16 @@ def load_csv_without_header(
 
 
 def load_iris(data_path: str | None = None) -> Dataset:
-    """All 150 flowers: ``data`` float32 [150, 4], ``target`` int64 [150]; those of a file with a header, where given."""
+    """All 150 flowers: ``data`` float64 [150, 4], ``target`` int64 [150]; those of a file with a header, where given."""
     if data_path is not None:
-        return load_csv_with_header(data_path, np.int64, np.float32)
+        return load_csv_with_header(data_path, np.int64, np.float64)
     from dataflow_datasets import iris
 
     (train_x, train_y), (test_x, test_y) = iris.load_data()
     rows = [np.stack([part[c] for c in train_x], 1) for part in (train_x, test_x)]
     target = np.concatenate([np.asarray(train_y), np.asarray(test_y)])
-    return Dataset(np.concatenate(rows).astype(np.float32), target.astype(np.int64))
+    data = np.concatenate(rows).astype(np.float64).round(1)  # they were measured to a millimeter
+    return Dataset(data, target.astype(np.int64))
 
 
 def load_boston(data_path: str | None = None) -> Dataset:
