@@ -5,7 +5,8 @@ and the threads share the parts. The matrices of a batch lie along at most two a
 and heads), with any strides.
 
 Measured on one core, 128 pairs of 64 x 32 and 32 x 64, as shares of NumPy's time: with AVX2 0.85, and 0.85 times
-transposed matrices; with AVX-512 1.2 and 0.7.
+transposed matrices; with AVX-512 1.2 and 0.7. Where none of them is in a cache, as in a network, each pair's
+numbers are fetched while the pair before it is multiplied: 0.67 to 0.83 of the time without that.
 """
 
 from __future__ import annotations
@@ -161,11 +162,20 @@ def source() -> str:
     for i, number in enumerate(first):
         w.store("i64", number, w.element("i64", table, i))
 
+    def set_places(i: str, j: str, start: str = "") -> None:
+        """Where the matrices of a pair lie: the one that is multiplied, or the next one."""
+        for at, name in enumerate(_MATRICES):
+            here = w.at(first[at], (i, field[f"{name}0"]), (j, field[f"{name}1"]))
+            place = gemm_codegen.FIELDS.index(start + name)
+            w.store("i64", here, w.element("i64", table, place))
+
     def outer(i: str) -> int:
         def inner(j: str) -> int:
-            for at, name in enumerate(_MATRICES):
-                here = w.at(first[at], (i, field[f"{name}0"]), (j, field[f"{name}1"]))
-                w.store("i64", here, w.element("i64", table, at))
+            set_places(i, j)
+            beside = w.op("add", j, 1)
+            ends = w.compare("eq", beside, field["length1"])
+            below = w.op("add", i, w.put(f"zext i1 {ends} to i64"))
+            set_places(below, w.select(ends, 0, beside), "next_")
             w.call(function, ("ptr", table))
             return 1
 

@@ -204,7 +204,7 @@ def lay_out_columns(
             part.start * NUMBER_BYTES,
             _pack_fields(
                 *(rows, part.stop - part.start, steps, *left_strides, *right_strides, out_row),
-                *(rows, most_steps, kept, False),
+                *(rows, most_steps, kept, False, 0, 0, 0),
             ),
         )
         for part in _shares(columns, parts)
@@ -314,7 +314,7 @@ def lay_out(
         fields = _pack_fields(
             *(*lengths, left_row, left_step, right_row, right_column),
             columns * NUMBER_BYTES if here[3] else out_row,
-            *(most_rows, most_steps, kept, left_step >= FAR and left_row == NUMBER_BYTES),
+            *(most_rows, most_steps, kept, left_step >= FAR and left_row == NUMBER_BYTES, 0, 0, 0),
         )
         found.append((*here, kept_bytes, fields))
     return _Layout(function, len(found) if by_steps else 1, tuple(found))

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import functools
+
 from dataflow.kernels.jit.isa import BLOCK, NUMBER_BYTES, PLAIN, TILE_FIELDS, Isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
 from dataflow.kernels.jit.microkernel import call_tile
-from dataflow.kernels.jit.packing import pack_strips
+from dataflow.kernels.jit.packing import pack_strips, prefetch_part
 from dataflow.kernels.jit.shared_functions import (
     PACK_ROWS,
     PACK_TRANSPOSED,
@@ -23,10 +25,12 @@ MOST_STEPS, ROWS_TOGETHER = 256, 256
 LEFT_BYTES = (MOST_STEPS + BLOCK) * ROWS_TOGETHER * NUMBER_BYTES
 ADDRESSES = ("left", "right", "out", "panel")
 #: The table of a call: addresses, sizes, strides in bytes, the sizes of blocks, what becomes of panels (below),
-#: and whether the left matrix is copied.
+#: whether the left matrix is copied, and where the matrices of the next product lie, of the same sizes and strides,
+#: or 0: they are prefetched, as is what a product's next block of rows or steps reads.
 FIELDS = (
     *(*ADDRESSES, "rows", "columns", "steps", "left_row", "left_step"),
     *("right_row", "right_column", "out_row", "most_rows", "most_steps", "kept", "packs_left"),
+    *("next_left", "next_right", "next_out"),
 )
 #: Packing of panels: into one buffer that is reused; each into a place of its own, by the first block of rows,
 #: for all that follow; already packed; and none, for a plain right matrix that is read where it lies.
@@ -37,7 +41,7 @@ def source(isa: Isa) -> str:
     """The function in LLVM's assembly language; its one argument is the table of `FIELDS`."""
     w = Writer("void @loop(ptr %table)")
     _Product(w, isa).write()
-    return module(w, pack_strips(isa, "pack_left"))
+    return module(w, pack_strips(isa, "pack_left"), prefetch_part("prefetch"))
 
 
 class _Product:
@@ -104,8 +108,30 @@ class _Product:
         # A transposed panel is written in blocks of this many rows.
         self.whole_steps = w.op("mul", w.quotient_up(self.steps, lanes), lanes)
         self.adds = w.put(f"zext i1 {w.compare('ne', first_step, 0)} to i64")
+        self._find_next()
         w.loop(field["columns"], self._panel)
         return field["most_steps"]
+
+    def _find_next(self) -> None:
+        """Where what comes after this block lies; 0 where it has been read before."""
+        w, field = self.w, self.field
+        next_step = w.op("add", self.first_step, field["most_steps"])
+        next_row = w.op("add", self.first_row, field["most_rows"])
+        more_steps = w.compare("slt", next_step, field["steps"])
+        more_rows = w.compare("slt", next_row, field["rows"])
+        ends = w.select(more_steps, 0, w.select(more_rows, 0, 1))
+        rows_below = w.at(field["left"], (next_row, field["left_row"]))
+        steps_right = w.at(self.left, (next_step, field["left_step"]))
+        after = w.select(more_rows, rows_below, field["next_left"])
+        self.next_left = w.select(more_steps, steps_right, after)
+        self.next_right, self.next_out = (
+            w.op("mul", ends, field[f"next_{name}"]) for name in ("right", "out")
+        )
+        # The first panel after this block's last one.
+        steps_below = w.at(field["right"], (next_step, field["right_row"]))
+        self.panel_below = w.select(more_steps, steps_below, 0)
+        packs = w.select(w.compare("eq", self.first_row, 0), TO_STAY, IN_PASSING)
+        self.packs = w.compare("sle", field["kept"], packs)
 
     def _panel(self, column: str) -> str:
         w, isa, field = self.w, self.isa, self.field
@@ -119,10 +145,23 @@ class _Product:
         for name, number in (("count", self.steps), ("mask", mask), ("adds", self.adds)):
             self._set_tile(name, number)
         self.first_out = w.at(self.out, (column, NUMBER_BYTES))
+        self._find_next_panel(column, remaining, width)
         most = w.select(self.packs_left, self.strip_rows, self._most_rows(vectors))
         w.store("i64", w.quotient_up(self.rows, most), self.tiles_left)
         w.loop(self.rows, self._tile)
         return width
+
+    def _find_next_panel(self, column: str, remaining: str, width: str) -> None:
+        """Where the next panel lies in a plain right matrix; 0 where it is not packed, or transposed."""
+        w, field = self.w, self.field
+        self.column, self.width = column, w.least(remaining, width)
+        is_last = w.compare("sle", remaining, width)
+        beside = w.op("add", self.right, w.op("mul", width, NUMBER_BYTES))
+        following = w.select(is_last, self.panel_below, beside)
+        left_over = w.select(is_last, field["columns"], w.op("sub", remaining, width))
+        most = w.op("mul", self._vectors_of(left_over), self.isa.lanes)
+        self.next_width = w.least(left_over, most)
+        self.next_panel = w.select(w.put(f"and i1 {self.packs}, {self.plain}"), following, 0)
 
     def _vectors_of(self, columns: str) -> str:
         """How many vectors wide the first of the panels with so many ``columns`` is."""
@@ -143,7 +182,7 @@ class _Product:
         ``last``: the columns in the last of its vectors, and ``mask`` their bits.
         """
         w, field = self.w, self.field
-        right = w.at(
+        self.right = right = w.at(
             field["right"],
             (self.first_step, field["right_row"]),
             (column, field["right_column"]),
@@ -184,4 +223,39 @@ class _Product:
             w.at(self.first_out, (row, field["out_row"])),
             self.tile_table,
         )
+        self._prefetch_next(row, here)
         return here
+
+    def _prefetch_next(self, row: str, here: str) -> None:
+        """After a tile: a part of what comes next, as large as the tile is of the block."""
+        w, field = self.w, self.field
+        by_rows = w.compare("eq", field["left_step"], NUMBER_BYTES)
+        left = (
+            w.select(by_rows, self.rows, self.steps),
+            w.op("mul", w.select(by_rows, self.steps, self.rows), NUMBER_BYTES),
+            w.select(by_rows, field["left_row"], field["left_step"]),
+        )
+        right = (
+            w.select(self.plain, self.steps, field["columns"]),
+            w.op("mul", w.select(self.plain, field["columns"], self.steps), NUMBER_BYTES),
+            self.right_stride,
+        )
+        out = self.rows, w.op("mul", field["columns"], NUMBER_BYTES), field["out_row"]
+        panel = self.steps, w.op("mul", self.next_width, NUMBER_BYTES), field["right_row"]
+        below = w.op("add", row, here)
+        whole = w.op("mul", self.rows, field["columns"])
+        before = w.op("mul", self.rows, self.column)
+        of_block = (*(w.at(before, (x, self.width)) for x in (row, below)), whole)
+        of_panel = row, below, self.rows
+
+        def prefetch(*numbers: str) -> None:
+            w.call("@prefetch", *[("i64", x) for x in numbers])
+
+        for start, sizes, part in (
+            (self.next_left, left, of_block),
+            (self.next_right, right, of_block),
+            (self.next_out, out, of_block),
+            (self.next_panel, panel, of_panel),
+        ):
+            body = functools.partial(prefetch, start, *sizes, *part)
+            w.when(w.compare("ne", start, 0), body)

@@ -13,6 +13,7 @@ from dataflow.kernels.jit.llvm_builder import Writer, mask_of, vector_of, vector
 #: Lines of a left matrix that are read together: they may all lie in one set of the L1 cache, which has eight places
 #: or more. The next ones are prefetched meanwhile: the hardware does not foresee where they begin.
 _LINES_TOGETHER = 8
+CACHE_LINE = 64
 
 
 def _function(name: str) -> Writer:
@@ -25,6 +26,29 @@ def _prefetch(w: Writer, address: str) -> None:
     """Prefetches a cache line into L2; it may lie beyond the array."""
     how = (("i32", 0), ("i32", 2), ("i32", 1))
     w.call("@llvm.prefetch.p0", ("ptr", w.pointer(address)), *how)
+
+
+def prefetch_part(name: str) -> Writer:
+    """Prefetches a part of a matrix: of its ``lines``, ``stride`` apart, those from ``first / of`` to ``last / of``."""
+    numbers = ", ".join(
+        f"i64 %{x}" for x in ("from", "lines", "bytes", "stride", "first", "last", "of")
+    )
+    w = Writer(f"internal void @{name}({numbers}) noinline")
+    first, last = (w.op("udiv", w.op("mul", "%lines", x), "%of") for x in ("%first", "%last"))
+
+    def line(number: str) -> int:
+        start = w.at("%from", (w.op("add", first, number), "%stride"))
+
+        def piece(at: str) -> int:
+            _prefetch(w, w.op("add", start, at))
+            return CACHE_LINE
+
+        w.loop("%bytes", piece)
+        return 1
+
+    w.loop(w.op("sub", last, first), line)
+    w.leave()
+    return w
 
 
 def pack_rows(isa: Isa, name: str) -> Writer:
