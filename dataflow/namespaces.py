@@ -107,6 +107,28 @@ def also_from(module: str, package: str) -> Callable[[str], Any]:
     return get_attribute
 
 
+#: Finds further names of a module, by the module's name: see `provide_names`.
+_providers: dict[str, Callable[[str], Any]] = {}
+
+
+def provide_names(module: str, find: Callable[[str], Any]) -> None:
+    """Lets ``find(name)`` answer for what ``module`` has not, if it asks by `with_provided`; None where it knows none."""
+    _providers[module] = find
+
+
+def with_provided(module: str) -> Callable[[str], Any]:
+    """A module's ``__getattr__``: names that a higher layer provides, and what to write instead of others."""
+
+    def get_attribute(name: str) -> Any:
+        find = None if name.startswith("__") else _providers.get(module)
+        found = None if find is None else find(name)
+        if found is None:
+            raise absent(module, name, dir(sys.modules[module]))
+        return found
+
+    return get_attribute
+
+
 def absent(package: str, name: str, known: Iterable[str] = ()) -> AttributeError:
     """What to raise for ``package.name``: what to write instead, or the nearest of the ``known``."""
     if name.startswith("__"):  # `__path__`: each import from a module asks whether it is a package

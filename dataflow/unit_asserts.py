@@ -111,8 +111,11 @@ class UnitAsserts(unittest.TestCase):
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertSameElements(self, expected_seq: Any, actual_seq: Any, msg: Any = None) -> None:
-        """The same items in any order, however often each."""
-        self.assertEqual(set(expected_seq), set(actual_seq), msg)
+        """The same items in any order, however often each; of what has no hash as often."""
+        try:
+            self.assertEqual(set(expected_seq), set(actual_seq), msg)
+        except TypeError:
+            self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertContainsSubset(self, expected_subset: Any, actual_set: Any, msg: Any = None) -> None:
         """All items of the first are in the second."""

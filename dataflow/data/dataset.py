@@ -68,6 +68,8 @@ class Dataset(Structured):
         self._sources = inputs
         self._graph = default_graph()
         self._own_options = Options()
+        #: The op that makes it of the first of its inputs, as "shuffle_dataset"; "" for others.
+        self.made_by = ""
 
     def __getattr__(self, name: str) -> Any:
         """Says of a method that came later what to write instead."""
@@ -88,6 +90,11 @@ class Dataset(Structured):
     def as_variant_tensor(self) -> Tensor:
         """The node that stands for this dataset in the default graph."""
         return self._as_variant_tensor()
+
+    @property
+    def sources(self) -> tuple[Dataset, ...]:
+        """The datasets that this one is made of."""
+        return self._sources
 
     def _inputs(self) -> list[Dataset]:
         return list(self._sources)
@@ -269,7 +276,7 @@ class Dataset(Structured):
         TensorFlow makes them now, but for those that a function captures.
         """
         count_left_out(1 + len(inputs) - ("f" in attrs or "predicate" in attrs))
-        return Dataset(
+        result = Dataset(
             structure,
             lambda: op(
                 self._as_variant_tensor(),
@@ -280,6 +287,8 @@ class Dataset(Structured):
             ),
             self,
         )
+        result.made_by = op.__name__
+        return result
 
     def _change(self, op: Any, *inputs: Any, **attrs: Any) -> Dataset:
         return self._derive(op, self._structure, *inputs, **attrs)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import enum
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from dataflow.distribute.values import PerReplica
 from dataflow.graph import nest
+from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.array import shape
 
 
@@ -70,10 +73,37 @@ class DistributedDataset:
         return DatasetIterator(made, self._num_replicas, self._cut)
 
     def __iter__(self) -> Any:
+        if default_graph().executes_eagerly:
+            return map(self._parts, iter(self._dataset)) if self._cut else self._each()
         raise RuntimeError(
             "__iter__() is only supported inside of tf.function or when eager execution is enabled; "
             "write iterator = dataset.make_initializable_iterator()."
         )
+
+    def _parts(self, batch: Any) -> Any:
+        return _parts_of(batch, self._num_replicas)
+
+    def _each(self) -> Iterator[Any]:
+        """One batch for each replica; those that are left at the end are dropped."""
+        batches = iter(self._dataset)
+        while (
+            len(some := list(itertools.islice(batches, self._num_replicas))) == self._num_replicas
+        ):
+            yield some[0] if len(some) == 1 else _together(some)
+
+
+def _parts_of(batch: Any, count: int) -> Any:
+    """The replicas' parts of a batch, alike but for the last ones."""
+    if count == 1:
+        return batch
+    flat = nest.flatten(batch)
+    rows = flat[0].dims[0] if flat[0].dims else None
+    number = shape(flat[0])[0] if rows is None else rows
+    each = -(-number // count) if rows is not None else (number + count - 1) // count
+    parts = [
+        nest.map_structure(lambda t, i=i: t[i * each : (i + 1) * each], batch) for i in range(count)
+    ]
+    return _together(parts)
 
 
 class DatasetIterator:
@@ -98,16 +128,7 @@ class DatasetIterator:
             return self._iterator.get_next()
         if not self._cut:
             return _together([self._iterator.get_next() for _ in range(count)])
-        batch = self._iterator.get_next()
-        flat = nest.flatten(batch)
-        rows = flat[0].dims[0] if flat[0].dims else None
-        number = shape(flat[0])[0] if rows is None else rows
-        each = -(-number // count) if rows is not None else (number + count - 1) // count
-        parts = [
-            nest.map_structure(lambda t, i=i: t[i * each : (i + 1) * each], batch)
-            for i in range(count)
-        ]
-        return _together(parts)
+        return _parts_of(self._iterator.get_next(), count)
 
     next = get_next
 

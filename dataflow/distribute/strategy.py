@@ -330,7 +330,7 @@ class Strategy:
         return self._extended.colocate_vars_with(colocate_with_variable)
 
 
-class _Default(Strategy):
+class DefaultStrategy(Strategy):
     """In force where no strategy's scope is: one replica, wherever the graph places it."""
 
     @contextlib.contextmanager
@@ -341,13 +341,18 @@ class _Default(Strategy):
         yield self
 
 
-_default = _Default(None)
+_default = DefaultStrategy(None)
 _default._extended = StrategyExtended(_default, [""])
 
 
 def get_strategy() -> Strategy:
     """The strategy whose scope this is; a default one with one replica outside of all."""
     return state.strategy or _default
+
+
+def default_strategy() -> Strategy:
+    """The strategy outside of all scopes: one replica."""
+    return _default
 
 
 def has_strategy() -> bool:

@@ -51,6 +51,8 @@ def op_scope(
     for value in values:
         owner = getattr(value, "graph", None)
         if owner is not None and hasattr(owner, "name_scope"):
+            if owner.executes_eagerly and not graph.executes_eagerly:
+                continue  # a variable of eager code, which a graph reads
             if owner is not graph:
                 return scope_in(owner, name or default)
             break

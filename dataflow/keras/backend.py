@@ -36,6 +36,7 @@ from dataflow.keras.backend_settings import (
     settings as _settings,
 )
 from dataflow.keras.running import Function
+from dataflow.namespaces import with_provided
 from dataflow.ops import activation, array, elementary, math, random, reduce, tensor_products
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
@@ -372,6 +373,11 @@ def dtype(x: Any) -> str:
     return x.dtype.base_dtype.name  # type: ignore[no-any-return]
 
 
+def is_tpu_strategy(strategy: Any) -> bool:
+    """Whether it is a strategy of TPUs, of which there are none here."""
+    return type(strategy).__name__.startswith("TPUStrategy")
+
+
 def is_keras_tensor(x: Any) -> bool:
     """Whether ``x`` came out of a Keras layer (or `Input`); raises `ValueError` for anything but a tensor."""
     if not isinstance(x, (Tensor, Variable, SparseTensor)):
@@ -448,3 +454,6 @@ def print_tensor(x: Any, message: str = "") -> Any:
 
 
 __all__ = [name for name in globals() if not name.startswith("_")]
+
+
+__getattr__ = with_provided(__name__)

@@ -27,7 +27,15 @@ from dataflow.ops.pooling_functions import pool
 
 __all__ = [
     *("bias_add", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "depthwise_conv2d"),
-    *("local_conv1d", "local_conv2d", "pool2d", "pool3d", "resize_images", "resize_volumes"),
+    *(
+        "local_conv",
+        "local_conv1d",
+        "local_conv2d",
+        "pool2d",
+        "pool3d",
+        "resize_images",
+        "resize_volumes",
+    ),
     *(
         "separable_conv1d",
         "separable_conv2d",
@@ -251,6 +259,13 @@ def local_conv2d(inputs: Any, kernel: Any, kernel_size: int | Sequence[int], str
     """
     places = [int(n) for n in output_shape]
     return _local_conv(inputs, kernel, kernel_size, strides, places, _format(data_format, 2))
+
+
+def local_conv(inputs: Any, kernel: Any, kernel_size: int | Sequence[int], strides: int | Sequence[int], output_shape: Any, data_format: str | None = None) -> Tensor:  # fmt: skip
+    """`local_conv1d` or `local_conv2d`, for as many axes as ``output_shape`` has."""
+    places = [int(n) for n in output_shape]
+    kind = _format(data_format, len(places))
+    return _local_conv(inputs, kernel, kernel_size, strides, places, kind)
 
 
 def _local_conv(

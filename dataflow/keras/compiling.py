@@ -21,6 +21,7 @@ from dataflow.keras.base_metric import Mean, MeanMetricWrapper, Metric, weights_
 from dataflow.keras.call_nodes import tag_of
 from dataflow.keras.eager_steps import runs_eagerly
 from dataflow.keras.loss_scale_optimizer import LossScaleOptimizer
+from dataflow.keras.strategy_checks import check_compiled
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast
@@ -95,6 +96,8 @@ class Compiling:
     def _stale(self) -> None:
         self._trained: Any = None
         self._functions: dict[Any, Callable[..., Any]] = {}
+        #: The data that was last tested on, and its batches.
+        self._tested: tuple[Any, Any] | None = None
 
     @property
     def run_eagerly(self) -> bool:
@@ -139,9 +142,11 @@ class Compiling:
             raise NotImplementedError("compile(distribute=...) is not supported.")
         self._run_eagerly = kwargs.pop("run_eagerly", None)
         _ = self.run_eagerly
-        kwargs.pop("experimental_run_tf_function", None)  # how TensorFlow's training runs inside
+        # How TensorFlow's training runs inside.
+        is_tf_function = kwargs.pop("experimental_run_tf_function", True)
         if kwargs:
             raise TypeError(f"compile: unexpected argument {next(iter(kwargs))!r}.")
+        check_compiled(self, self._run_eagerly, is_tf_function)
         with self._graph.as_default():
             self.optimizer = self._scaled(optimizers.get(optimizer))
         self.loss = loss

@@ -228,6 +228,7 @@ class SensitivityAtSpecificity(_AtBest):
         dtype: Any = None,
     ) -> None:
         super().__init__(specificity, "specificity", num_thresholds, name, dtype)
+        self.specificity = specificity
 
     def result(self) -> Any:
         sensitivity, specificity = self._rates()
@@ -245,6 +246,7 @@ class SpecificityAtSensitivity(_AtBest):
         dtype: Any = None,
     ) -> None:
         super().__init__(sensitivity, "sensitivity", num_thresholds, name, dtype)
+        self.sensitivity = sensitivity
 
     def result(self) -> Any:
         sensitivity, specificity = self._rates()

@@ -10,6 +10,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K
+from dataflow.keras.strategy_checks import check_reduction
 from dataflow.layers.base import snake_case
 from dataflow.layers.serialization import custom_object_scope, lookup, serialize as write
 from dataflow.ops import array
@@ -260,6 +261,7 @@ class Loss:
     def __call__(
         self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
     ) -> Any:
+        check_reduction(self.reduction)
         with default_graph().name_scope(self.name):
             y_pred = convert_to_tensor(y_pred)
             y_true = convert_to_tensor(y_true)

@@ -16,7 +16,14 @@ from dataflow.keras import backend as K
 from dataflow.keras.added_layers import AddLoss, AddMetric, added, written
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.base_metric import Metric
-from dataflow.keras.call_configs import described, keys_in, with_tensors
+from dataflow.keras.call_configs import (
+    described,
+    entries_of,
+    keys_in,
+    with_structure,
+    with_tensors,
+    written_calls,
+)
 from dataflow.keras.call_nodes import Node, tag, tag_of
 from dataflow.keras.eager_steps import meet_inputs
 from dataflow.keras.layer_tree import distinct, inner_part
@@ -454,15 +461,15 @@ class Model(Training, Layer):
             for i, tensor in enumerate(nest.flatten(node.outputs)):
                 numbers[id(tensor)] = [name, len(calls[name]) + _first_call(node.layer), i]
             kwargs = serialize(nest.map_structure(lambda t: described(t, numbers), node.kwargs))
-            calls[name].append([[*numbers[id(t)], kwargs] for t in nest.flatten(node.inputs)])
+            calls[name].append(written_calls(node.inputs, numbers, kwargs))
         return {
             "name": self.name,
             "layers": [
                 {**config, "name": name, "inbound_nodes": calls[name]}
                 for name, config in configs.items()
             ],
-            "input_layers": [numbers[id(t)] for t in self.inputs],
-            "output_layers": [numbers[id(t)] for t in self.outputs],
+            "input_layers": written_calls(self._inputs_structure, numbers),
+            "output_layers": written_calls(self._outputs_structure, numbers),
         }
 
     @classmethod
@@ -473,10 +480,9 @@ class Model(Training, Layer):
         from dataflow.keras.layers import deserialize
         from dataflow.keras.layers.core import InputLayer
 
-        ends = {what: _as_lists(config[what]) for what in ("input_layers", "output_layers")}
-        given = {}
+        starts, given = entries_of(config["input_layers"]), {}
         if inputs is not None:
-            given = {end[0]: t for end, t in zip(ends["input_layers"], inputs, strict=True)}
+            given = {end[0]: t for end, t in zip(starts, inputs, strict=True)}
         layers = {
             (name := c["name"]): InputLayer(input_tensor=given[name], name=name)
             if name in given
@@ -484,7 +490,7 @@ class Model(Training, Layer):
             for c in config["layers"]
         }
         tensors: dict[tuple[Any, ...], Any] = {
-            (name, 0, 0): layers[name].output for name, *_ in ends["input_layers"]
+            (name, 0, 0): layers[name].output for name, *_ in starts
         }
         waiting = [
             (c["name"], number, node)
@@ -494,14 +500,14 @@ class Model(Training, Layer):
         while waiting:
             later = []
             for name, number, node in waiting:
-                keys = [tuple(entry[:3]) for entry in node]
-                kwargs = node[0][3] if len(node[0]) > 3 else {}
+                entries = entries_of(node)
+                keys = [tuple(entry[:3]) for entry in entries]
+                kwargs = entries[0][3] if len(entries[0]) > 3 else {}
                 if any(key not in tensors for key in [*keys, *keys_in(kwargs, layers)]):
                     later.append((name, number, node))
                     continue
-                arguments = [tensors[key] for key in keys]
                 kwargs = with_tensors(kwargs, tensors)
-                results = layers[name](arguments if len(arguments) > 1 else arguments[0], **kwargs)
+                results = layers[name](with_structure(node, tensors), **kwargs)
                 for i, tensor in enumerate(nest.flatten(results)):
                     tensors[(name, number + _first_call(layers[name]), i)] = tensor
             if len(later) == len(waiting):
@@ -510,10 +516,9 @@ class Model(Training, Layer):
                     f"{sorted({name for name, *_ in later})}."
                 )
             waiting = later
-        ins, outs = ([tensors[tuple(key)] for key in ends[what]] for what in ends)
         model = cls(
-            ins[0] if len(ins) == 1 else ins,
-            outs[0] if len(outs) == 1 else outs,
+            with_structure(config["input_layers"], tensors),
+            with_structure(config["output_layers"], tensors),
             name=config.get("name"),
         )
         known = set(map(id, [*model.layers, *model.network_nodes]))
@@ -590,8 +595,3 @@ class Model(Training, Layer):
 def _first_call(layer: Layer) -> int:
     """The number of a layer's first call: in a model inside a model, 0 is its own input."""
     return int(isinstance(layer, Model) and bool(layer.inputs))
-
-
-def _as_lists(ends: Any) -> list[Any]:
-    """Layer, call and output of each end; a single one may come without the outer list."""
-    return [ends] if ends and isinstance(ends[0], str) else list(ends)

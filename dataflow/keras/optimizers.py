@@ -15,6 +15,7 @@ from dataflow.keras.loss_scale_optimizer import LossScaleOptimizer
 from dataflow.keras.moment_optimizers import Adam, Adamax, Nadam
 from dataflow.keras.optimizer_rules import SGD, Adadelta, Adagrad, Ftrl, RMSprop
 from dataflow.layers.serialization import custom_object_scope, lookup, serialize as serialize
+from dataflow.namespaces import with_provided
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.state import assign_add
 from dataflow.train.mixed_precision import register_loss_scale_wrapper
@@ -135,3 +136,6 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
     """The optimizer of a config or a name; ``custom_objects`` has classes and functions of your own by name."""
     with custom_object_scope(custom_objects or {}):
         return get(config)
+
+
+__getattr__ = with_provided(__name__)

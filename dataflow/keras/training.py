@@ -486,12 +486,11 @@ class Training(Compiling):
 
     def _evaluate(self, pair: Any, batch_size: int, steps: int | None, every: Any) -> Logs:
         if data.is_dataset(pair) or data.is_generator(pair):
-            key = ("source", id(pair))
-            source: Any = self._functions.get(key)
-            if source is None:
-                source = self._functions[key] = self._source(pair)
+            if self._tested is None or self._tested[0] is not pair:
+                self._tested = (pair, self._source(pair))  # kept: the next validation reads it too
             self._reset_metrics()
-            return self._test((self._batch(e) for e in source.epoch(steps)), every)
+            batches = self._tested[1].again(steps)
+            return self._test((self._batch(e) for e in batches), every)
         if isinstance(pair, (tuple, list)) and pair and tensors.are_tensors(pair[0]):
             pair, batch_size = tensors.joined(pair, K.get_session(), steps, "validation_steps")
         if not isinstance(pair, (tuple, list)) or len(pair) not in (2, 3):

@@ -239,14 +239,15 @@ def check_alone(x: Any, batch_size: int | None = None, y: Any = None, weights: A
 
 
 class DatasetBatches:
-    """The batches of a `tf.data` dataset, as arrays; started anew for each epoch without steps."""
+    """The batches of a `tf.data` dataset, as arrays; started anew for each epoch without steps, and each validation."""
 
     #: Whether the data ended before the steps did, which ends the training.
     has_ended = False
 
     def __init__(self, dataset: Any, session: BaseSession) -> None:
         self._session = session
-        if hasattr(dataset, "get_next"):
+        self._is_iterator = hasattr(dataset, "get_next")
+        if self._is_iterator:
             self._iterator, self._start = dataset, None
             if dataset.has_initializer:
                 self._start = dataset.initializer
@@ -257,6 +258,11 @@ class DatasetBatches:
             self._start = self._iterator.initializer
         self._next = self._iterator.get_next()
         self._running = False
+
+    def again(self, steps: int | None) -> Iterator[Any]:
+        """`epoch` from the first element; an iterator goes on."""
+        self._running = self._running and self._is_iterator
+        return self.epoch(steps)
 
     def epoch(self, steps: int | None) -> Iterator[Any]:
         """Elements until the end, or ``steps`` of them, going on where the last epoch stopped."""
@@ -294,6 +300,10 @@ class GeneratorBatches:
 
     def __init__(self, source: Any) -> None:
         self._source = source
+
+    def again(self, steps: int | None) -> Iterator[Any]:
+        """As `epoch`: what a generator yielded is gone."""
+        return self.epoch(steps)
 
     def epoch(self, steps: int | None) -> Iterator[Any]:
         """``steps`` elements; all of a `Sequence` without steps."""

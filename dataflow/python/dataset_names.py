@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataflow.data import Dataset, FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+from dataflow.data.dataset import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from dataflow.data.iterators import (
     get_output_classes as get_legacy_output_classes,
     get_output_shapes as get_legacy_output_shapes,
@@ -11,6 +12,8 @@ from dataflow.data.iterators import (
 from dataflow.data.structure import DatasetSpec
 
 __all__ = [
+    "INFINITE",
+    "UNKNOWN",
     "DatasetSpec",
     "DatasetV1",
     "DatasetV2",
@@ -24,6 +27,8 @@ __all__ = [
     "get_legacy_output_shapes",
     "get_legacy_output_types",
 ]
+
+INFINITE, UNKNOWN = INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 
 #: Libraries ask ``isinstance(features, (DatasetV1, DatasetV2))``; one class answers both here.
 DatasetV1 = DatasetV2 = Dataset

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -92,7 +93,9 @@ h5dict = H5Dict
 
 def ask_to_proceed_with_overwrite(filepath: str) -> bool:
     """Asks whether a file may be written over, until the answer is y or n; true for y."""
+    # Keras asked by six's `input`, which programs replace.
+    ask = getattr(sys.modules.get("six.moves"), "input", input)
     while True:
-        answer = input(f"[WARNING] {filepath} already exists - overwrite? [y/n]").strip().lower()
+        answer = ask(f"[WARNING] {filepath} already exists - overwrite? [y/n]").strip().lower()
         if answer in ("y", "n"):
             return answer == "y"

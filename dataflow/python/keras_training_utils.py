@@ -7,14 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from dataflow import dtypes, logging
+from dataflow.data.dataset import Dataset
+from dataflow.graph import nest
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.keras import backend as K, losses
 from dataflow.keras.training_data import is_due as _is_due, is_generator, weights_of
 from dataflow.keras.utils import Sequence
 from dataflow.ops.comparison import not_equal
 from dataflow.ops.reduce import reduce_mean
+from dataflow.ops.type_specs import TensorSpec
 from dataflow.python.keras_helpers import slice_arrays as slice_arrays
 
 __all__ = [
+    "ModelInputs",
+    "assert_not_shuffled",
     "batch_shuffle",
     "check_array_length_consistency",
     "check_loss_and_target_compatibility",
@@ -25,6 +32,7 @@ __all__ = [
     "should_run_validation",
     "slice_arrays",
     "standardize_weights",
+    "verify_dataset_shuffled",
     "weighted_masked_objective",
 ]
 
@@ -141,3 +149,82 @@ def is_generator_or_sequence(x: Any) -> bool:
 def should_run_validation(validation_freq: Any, epoch: int) -> bool:
     """Whether to validate after ``epoch``, counted from 0."""
     return _is_due(epoch + 1, validation_freq)
+
+
+#: Ops after which the order of a dataset's elements is the one of its source.
+_KEEP_THE_ORDER = {
+    *("", "batch", "cache", "filter", "map", "parallel_map", "prefetch"),
+    *("repeat", "skip", "take", "window"),
+}
+
+
+def assert_not_shuffled(dataset: Dataset) -> None:
+    """Raises `ValueError` unless all that the dataset is made by keeps the order of elements.
+
+    Whether a function's datasets are shuffled (`flat_map`, `interleave`) cannot be told.
+    """
+    if dataset.made_by.removesuffix("_v2").removesuffix("_dataset") not in _KEEP_THE_ORDER:
+        raise ValueError("Could not assert that dataset is not shuffled.")
+    for source in dataset.sources:
+        assert_not_shuffled(source)
+
+
+def verify_dataset_shuffled(x: Dataset) -> None:
+    """Warns where a dataset is surely not shuffled."""
+    try:
+        assert_not_shuffled(x)
+    except ValueError:
+        return
+    logging.warning(
+        "Expected a shuffled dataset but input dataset `x` is not shuffled. Please invoke "
+        "`shuffle()` on input dataset."
+    )
+
+
+class ModelInputs:
+    """What a model was given, flat and by name; what has no names gets "input_1", "input_2" ..."""
+
+    def __init__(self, inputs: Any) -> None:
+        self._is_dict = isinstance(inputs, dict)
+        self._is_single_input = not isinstance(inputs, (list, tuple, dict))
+        if self._is_dict:
+            self._names = sorted(inputs)
+            self._flat = [inputs[name] for name in self._names]
+        else:
+            self._flat = nest.flatten(inputs)
+            self._names = [f"input_{i + 1}" for i in range(len(self._flat))]
+
+    def get_input_names(self) -> list[str]:
+        """The names, of a dictionary in sorted order."""
+        return self._names
+
+    def get_symbolic_inputs(self, return_single_as_list: bool = False) -> Any:
+        """Placeholders of any number of examples for the arrays among the inputs, in their structure."""
+        pairs = zip(self._names, self._flat, strict=True)
+        self._flat = [_placeholder_for(name, value) for name, value in pairs]
+        if self._is_dict:
+            return dict(zip(self._names, self._flat, strict=True))
+        return self._flat[0] if self._is_single_input and not return_single_as_list else self._flat
+
+    def as_dict(self) -> Iterator[tuple[str, Any]]:
+        """(name, input) of each."""
+        yield from zip(self._names, self._flat, strict=True)
+
+    def as_list(self) -> list[Any]:
+        """The inputs, flat."""
+        return self._flat
+
+
+def _placeholder_for(name: str, value: Any) -> Any:
+    """A placeholder for an array or a `TensorSpec`; a symbolic tensor itself."""
+    if isinstance(value, (list, float, int)):
+        value = np.asarray(value)
+    if isinstance(value, (EagerTensor, np.ndarray)):
+        own = dtypes.as_dtype(value.dtype)
+        kind: Any = K.floatx() if own.is_floating else own
+    elif isinstance(value, TensorSpec):
+        kind = value.dtype
+    else:
+        return value
+    shape = [None, *tuple(value.shape)[1:]]
+    return K.placeholder(shape if len(shape) > 1 else [None, 1], name=name, dtype=kind)

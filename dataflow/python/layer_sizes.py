@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataflow.keras import backend as K
+from dataflow.keras.convolution_masks import conv_output_length as conv_output_length
 from dataflow.layers.base import smart_cond
 from dataflow.layers.layer_arguments import pair as normalize_tuple
 from dataflow.ops.tensor_values import constant_value
@@ -55,17 +56,6 @@ def convert_data_format(data_format: str, ndim: int) -> str:
     return {"channels_last": f"N{axes}C", "channels_first": f"NC{axes}"}[
         normalize_data_format(data_format)
     ]
-
-
-def conv_output_length(
-    input_length: int | None, filter_size: int, padding: str, stride: int, dilation: int = 1
-) -> int | None:
-    """How many positions a filter has along an axis; None where the input's length is None."""
-    if input_length is None:
-        return None
-    assert padding in ("same", "valid", "full", "causal"), padding
-    sign = {"valid": -1, "full": 1}.get(padding, 0)  # "same" and "causal" keep the length
-    return int((input_length + sign * (filter_size - 1) * dilation + stride - 1) // stride)
 
 
 def conv_input_length(

@@ -199,7 +199,8 @@ python.estimator.hooks.{hooks basic_session_run_hooks session_run_hook} : estima
 python.data : data
 python.data.ops.{dataset_ops iterator_ops readers} : data python.dataset_names data.experimental data.iterators
 python.data.ops.optional_ops : data.experimental data.structure
-python.data.experimental.ops.{batching cardinality counter distribute enumerate_ops error_ops} : data.experimental
+python.data.experimental.ops.{batching counter distribute enumerate_ops error_ops} : data.experimental
+python.data.experimental.ops.cardinality : data.experimental python.dataset_names
 python.data.experimental.ops.{get_single_element grouping interleave_ops iterator_ops} : data.experimental
 python.data.experimental.ops.{optimization optimization_options parsing_ops prefetching_ops} : data.experimental
 python.data.experimental.ops.{random_ops readers resampling scan_ops shuffle_ops take_while_ops} : data.experimental
@@ -224,6 +225,8 @@ python.ops.summary_op_util : python.private ops.summary
 python.distribute.{distribute_lib distribution_strategy_context mirrored_strategy one_device_strategy} : distribute python.strategy_names
 python.distribute.{central_storage_strategy parameter_server_strategy collective_all_reduce_strategy} : distribute.experimental distribute
 python.distribute.{reduce_util cross_device_ops} : distribute distribute.reduction
+python.distribute.tpu_strategy : python.strategy_names distribute.strategies
+python.distribute.{combinations strategy_combinations} : python.strategy_combinations
 python.distribute.distribute_coordinator : distribute cluster
 python.distribute.values : distribute.values
 python.distribute.summary_op_util : python.private ops.summary
@@ -395,12 +398,13 @@ _OF_ENGINE = "keras.layers keras.models keras.utils python.keras_package"
 KERAS = {
     **{
         f"keras.layers.{name}": "keras.layers"
-        for name in ("advanced_activations", "cudnn_recurrent", "local")
+        for name in ("advanced_activations", "cudnn_recurrent")
     },
     **{
         f"keras.layers.{name}": "keras.layers"
         for name in ("convolutional_recurrent", "serialization")
     },
+    "keras.layers.local": "keras.layers.locally_connected keras.layers",
     "keras.engine": _OF_ENGINE,
     **{f"keras.engine.{n}": _OF_ENGINE for n in ("training", "sequential", "network", "topology")},
     **{f"keras.engine.{n}": _OF_ENGINE for n in ("base_layer", "input_spec", "base_layer_utils")},
@@ -413,7 +417,11 @@ KERAS = {
     "keras.legacy.layers": "python.keras_legacy_layers",
     "keras.utils.multi_gpu_utils": "keras.utils.multi_gpu",
     "keras.utils.test_utils": "python.keras_test_utils",
-    "keras.utils.conv_utils": "python.layer_sizes python.convolution_masks python.keras_package keras.utils.kernel_conversion",
+    **{
+        f"keras.{n}": "python.keras_distribution"
+        for n in ("distribute", "distribute.distributed_training_utils")
+    },
+    "keras.utils.conv_utils": "python.layer_sizes keras.convolution_masks python.keras_package keras.utils.kernel_conversion",
     "keras.backend.tensorflow_backend": "keras.backend python.keras_package",
     "keras.callbacks.callbacks": "keras.callbacks",
     "keras.engine.input_layer": "keras.layers",
@@ -421,4 +429,24 @@ KERAS = {
     "keras.engine.saving": "keras.saving python.keras_package",
     "keras.objectives": "keras.losses",
     "keras.initializations": "keras.initializers",
+}
+
+_OPS = ("array_ops", "control_flow_ops", "ctc_ops", "image_ops", "linalg_ops", "math_ops", "nn")
+_OPTIMIZERS = ("adadelta", "adagrad", "adam", "adamax", "gradient_descent", "nadam", "rmsprop")
+#: Modules that TensorFlow's Keras imports, and programs reach by it: ``K.math_ops``.
+MODULES_WITHIN = {
+    "dataflow.keras.backend": {
+        **{name: f"ops.{name}" for name in (*_OPS, "random_ops", "sparse_ops", "state_ops")},
+        "constant_op": "framework.constant_op",
+        "context": "eager.context",
+        "dtypes_module": "framework.dtypes",
+        "ops": "framework.ops",
+        "session_module": "client.session",
+        "sparse_tensor": "framework.sparse_tensor",
+        "tensor_array_ops": "ops.tensor_array_ops",
+        "tensor_shape": "framework.tensor_shape",
+        "tensor_util": "framework.tensor_util",
+        "variables_module": "ops.variables",
+    },
+    "dataflow.keras.optimizers": {f"{n}_v2": f"keras.optimizer_v2.{n}" for n in _OPTIMIZERS},
 }

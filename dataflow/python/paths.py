@@ -7,6 +7,7 @@ order in which they are searched. `install` lets ``import dataflow.python.ops.ma
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections.abc import Sequence
@@ -16,9 +17,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-from dataflow.namespaces import absent
+from dataflow.namespaces import absent, provide_names
 from dataflow.python.library_paths import LIBRARY_TABLE
-from dataflow.python.path_table import KERAS, TABLE, TREES
+from dataflow.python.path_table import KERAS, MODULES_WITHIN, TABLE, TREES
 
 _ROOT = "dataflow."
 #: Where the table's modules are.
@@ -163,10 +164,16 @@ class _Finder(MetaPathFinder):
         return None
 
 
+def _within(paths: dict[str, str], name: str) -> ModuleType | None:
+    return importlib.import_module(f"{_ROOT}python.{paths[name]}") if name in paths else None
+
+
 def install() -> None:
     """Lets imports find the modules of the table; a second call changes nothing."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+        for module, paths in MODULES_WITHIN.items():
+            provide_names(module, functools.partial(_within, paths))
         for path in _packages():
             loaded = sys.modules.get(_ROOT + path)
             if loaded is not None and not hasattr(loaded, "__path__"):

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.distribute import get_strategy, in_cross_replica_context
-from dataflow.distribute.strategy import get_replica_context
+from dataflow.distribute.strategies import TPUStrategy as TPUStrategy
+from dataflow.distribute.strategy import DefaultStrategy, default_strategy, get_replica_context
 
-__all__ = ["get_cross_replica_context"]
+__all__ = ["TPUStrategy", "TPUStrategyV1", "get_cross_replica_context"]
+
+TPUStrategyV1 = TPUStrategy
+_DefaultDistributionStrategy = DefaultStrategy
+_get_default_strategy = default_strategy
 
 
 def get_cross_replica_context() -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,15 +10,24 @@ import numpy as np
 from dataflow.graph.type_aliases import InitializerLike
 from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec, Layer
+from dataflow.keras.convolution_masks import conv_kernel_idxs, conv_kernel_mask, conv_output_length
 from dataflow.keras.layers.core import weight_settings
 from dataflow.layers.layer_arguments import pair
 from dataflow.ops import array
-from dataflow.ops.math import matmul
+from dataflow.ops.math import matmul, reduce_prod
+from dataflow.ops.sparse import sparse_tensor_dense_matmul
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import TensorShape
 
 
 class _LocallyConnected(Layer):
-    """``kernel`` [places, values of a patch, filters], ``bias`` [*places, filters]."""
+    """``bias`` [*places, filters], and a ``kernel`` that depends on ``implementation``.
+
+    1: [places, values of a patch, filters]. 2: a weight for each pair of an input's and an output's
+    value, of which ``kernel_mask`` takes those that are connected: [*space, channels, *places, filters],
+    with "channels_first" [channels, *space, filters, *places]. 3: a vector of the connected ones, by
+    ``kernel_idxs``. Padding "same" needs 2 or 3.
+    """
 
     rank = 2
 
@@ -39,15 +47,25 @@ class _LocallyConnected(Layer):
         activity_regularizer: str | Callable[[Any], Any] | None = None,
         kernel_constraint: str | Callable[[Any], Any] | None = None,
         bias_constraint: str | Callable[[Any], Any] | None = None,
+        implementation: int = 1,
         **kwargs: Any,
     ) -> None:
         super().__init__(
             **weight_settings({"activity_regularizer": activity_regularizer}), **kwargs
         )
-        if padding.lower() != "valid":
+        self.padding = padding.lower()
+        if self.padding not in ("valid", "same"):
             raise ValueError(
-                f"{type(self).__name__}: padding must be 'valid', got {padding!r}; pad before it."
+                f"{type(self).__name__}: padding is 'valid' or 'same', got {padding!r}."
             )
+        if self.padding != "valid" and implementation == 1:
+            raise ValueError(
+                f'Invalid border mode for {type(self).__name__} (only "valid" is supported if '
+                f"implementation is 1): {padding}"
+            )
+        if implementation not in (1, 2, 3):
+            raise ValueError(f"Unrecognized implementation mode: {implementation}.")
+        self.implementation = implementation
         self.filters = int(filters)
         self.kernel_size = pair(kernel_size, self.rank, "kernel_size")
         self.strides = pair(strides, self.rank, "strides")
@@ -67,7 +85,7 @@ class _LocallyConnected(Layer):
         )
 
     def _is_channels_first(self) -> bool:
-        return self.rank > 1 and self.data_format == "channels_first"
+        return self.data_format == "channels_first"
 
     def build(self, input_shape: Any) -> None:
         sizes: list[Any] = TensorShape(input_shape).as_list()[1:]
@@ -79,13 +97,13 @@ class _LocallyConnected(Layer):
             )
         *space, channels = sizes
         self.places = [
-            (n - k) // s + 1 for n, k, s in zip(space, self.kernel_size, self.strides, strict=True)
+            conv_output_length(n, k, self.padding, step) or 0
+            for n, k, step in zip(space, self.kernel_size, self.strides, strict=True)
         ]
-        patch = int(np.prod(self.kernel_size)) * channels
         get = self._settings.get
         self.kernel = self.add_weight(
             "kernel",
-            [int(np.prod(self.places)), patch, self.filters],
+            self._kernel_shape(space, channels),
             initializer=get("kernel_initializer"),
             regularizer=get("kernel_regularizer"),
             constraint=get("kernel_constraint"),
@@ -101,25 +119,73 @@ class _LocallyConnected(Layer):
             )
         self.built = True
 
+    def _kernel_shape(self, space: list[int], channels: int) -> list[int]:
+        """The kernel's shape; for the second and third implementation also its mask, or indices."""
+        patch = int(np.prod(self.kernel_size)) * channels
+        where = (self.kernel_size, self.strides, self.padding)
+        if self.implementation == 1:
+            return [int(np.prod(self.places)), patch, self.filters]
+        if self.implementation == 2:
+            mask = conv_kernel_mask(tuple(space), *where)
+            first = self._is_channels_first()
+            axes = (0, self.rank + 1) if first else (self.rank, 2 * self.rank + 1)
+            self.kernel_mask = np.expand_dims(mask, axes).astype(K.floatx())
+            if first:
+                return [channels, *space, self.filters, *self.places]
+            return [*space, channels, *self.places, self.filters]
+        pairs = conv_kernel_idxs(tuple(space), *where, channels, self.filters, self.data_format)
+        self.kernel_idxs = sorted(pairs)
+        self._whole_shape = [
+            int(np.prod(self.places)) * self.filters,
+            int(np.prod(space)) * channels,
+        ]
+        return [len(self.kernel_idxs)]
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of what `call` returns."""
+        sizes: list[Any] = TensorShape(input_shape).as_list()
+        space = sizes[2:] if self._is_channels_first() else sizes[1:-1]
+        places = [
+            conv_output_length(n, k, self.padding, step)
+            for n, k, step in zip(space, self.kernel_size, self.strides, strict=True)
+        ]
+        if self._is_channels_first():
+            return TensorShape([sizes[0], self.filters, *places])
+        return TensorShape([sizes[0], *places, self.filters])
+
     def call(self, inputs: Any) -> Any:
-        if self._is_channels_first():
-            inputs = array.transpose(inputs, [0, *range(2, self.rank + 2), 1])
-        patch = self.kernel.shape[1].value
-        patches = []
-        for place in itertools.product(*map(range, self.places)):
-            starts = [i * s for i, s in zip(place, self.strides, strict=True)]
-            window = tuple(slice(a, a + k) for a, k in zip(starts, self.kernel_size, strict=True))
-            patches.append(array.reshape(inputs[(slice(None), *window)], [-1, patch]))
-        outputs = matmul(array.stack(patches), self.kernel)  # [places, batch, filters]
-        outputs = array.reshape(
-            array.transpose(outputs, [1, 0, 2]), [-1, *self.places, self.filters]
-        )
+        if self.implementation == 1:
+            outputs = K.local_conv(
+                inputs,
+                self.kernel,
+                self.kernel_size,
+                self.strides,
+                tuple(self.places),
+                self.data_format,
+            )
+        else:
+            first = self._is_channels_first()
+            sizes = [self.filters, *self.places] if first else [*self.places, self.filters]
+            outputs = array.reshape(self._of_flat(inputs), [-1, *sizes])
         if self.bias is not None:
-            outputs = outputs + self.bias
-        outputs = self.activation(outputs)
-        if self._is_channels_first():
-            outputs = array.transpose(outputs, [0, self.rank + 1, *range(1, self.rank + 1)])
-        return outputs
+            outputs = K.bias_add(outputs, self.bias, data_format=self.data_format)
+        return self.activation(outputs)
+
+    def _of_flat(self, inputs: Any) -> Any:
+        """The outputs [batch, values], as a product with all weights, or with the connected ones."""
+        if self.implementation == 2:
+            flat = array.reshape(inputs, [array.shape(inputs)[0], -1])
+            return matmul(flat, make_2d(self.kernel_mask * self.kernel, self.rank + 1))
+        flat = array.reshape(inputs, [-1, self._whole_shape[1]])
+        kernel = SparseTensor(self.kernel_idxs, self.kernel, self._whole_shape)
+        return array.transpose(sparse_tensor_dense_matmul(kernel, flat, adjoint_b=True))
+
+
+def make_2d(tensor: Any, split_dim: int) -> Any:
+    """``tensor`` as a matrix: the axes before ``split_dim`` are its rows, the others its columns."""
+    sizes = array.shape(tensor)
+    rows, columns = reduce_prod(sizes[:split_dim]), reduce_prod(sizes[split_dim:])
+    return array.reshape(tensor, array.stack([rows, columns]))
 
 
 class LocallyConnected1D(_LocallyConnected):

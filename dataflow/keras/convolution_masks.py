@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dataflow.python.layer_sizes import conv_output_length
-
 __all__ = [
     "conv_connected_inputs",
     "conv_kernel_idxs",
     "conv_kernel_mask",
+    "conv_output_length",
     "conv_output_shape",
 ]
 
@@ -40,6 +39,17 @@ def _checked(
             f"{len(steps)}, {rank}, {len(kernel)}."
         )
     return kernel, steps
+
+
+def conv_output_length(
+    input_length: int | None, filter_size: int, padding: str, stride: int, dilation: int = 1
+) -> int | None:
+    """How many positions a filter has along an axis; None where the input's length is None."""
+    if input_length is None:
+        return None
+    assert padding in ("same", "valid", "full", "causal"), padding
+    sign = {"valid": -1, "full": 1}.get(padding, 0)  # "same" and "causal" keep the length
+    return int((input_length + sign * (filter_size - 1) * dilation + stride - 1) // stride)
 
 
 def conv_output_shape(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.python import convolution_masks as conv_utils
+from dataflow.keras import convolution_masks as conv_utils
 
 
 @pytest.mark.parametrize("padding", ["same", "valid"])
