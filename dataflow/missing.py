@@ -353,8 +353,8 @@ _GROUPS = (
     ),
     (
         "saved_model",
-        "save load_v2 Asset SaveOptions experimental",
-        "it is TensorFlow 2's; use tf.saved_model.simple_save and tf.saved_model.loader.load.",
+        "SaveOptions experimental",
+        "it is TensorFlow 2's; tf.saved_model.save(obj, folder, signatures) takes no options.",
     ),
     (
         "data",

@@ -154,6 +154,7 @@ PLACES = {
     "nn.ctc_loss": "dataflow.nn.ctc_loss_v2",
     "optimizers": "dataflow.keras.optimizers",
     "random.set_seed": "dataflow.set_random_seed",
+    "saved_model.load": "dataflow.saved_model.load_v2",
     "summary": "dataflow.compat.v2.v2_summary",
     "test.compute_gradient": "dataflow.python.gradient_checker_v2.compute_gradient",
     "where": "dataflow.where_v2",
@@ -161,7 +162,6 @@ PLACES = {
 
 #: Names that mean something else than version 1's of the same name, and are not here.
 ABSENT = {
-    "saved_model.load": "with tf.saved_model.load(sess, tags, export_dir) of version 1",
     **dict.fromkeys(
         ["image.resize", "image.extract_glimpse", "nn.dilation2d", "nn.erosion2d"],
         "with the function of version 1 of the same name",

@@ -6,13 +6,15 @@ import contextlib
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from dataflow.autodiff.subgraphs import Subgraph
 from dataflow.autograph.conversion import converted_if_needed
+from dataflow.functions.definitions import Definition, add_to_graph, define, library_function
 from dataflow.functions.signatures import described, replaced
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import callable_of, eager_graph
 from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.nest import flatten, map_structure, pack_like
@@ -36,6 +38,9 @@ class ConcreteFunction:
     and ``captured_inputs`` the tensors and variables of eager code that it uses.
     """
 
+    #: Whether a call takes tensors by their names alone.
+    takes_names_only = False
+
     def __init__(
         self,
         graph: TracedGraph,
@@ -52,6 +57,7 @@ class ConcreteFunction:
         self.outputs = self._results.tensors
         if effects is None:
             effects = order_effects(graph)
+        self._effects = effects
         self.captured_inputs = list(graph.stand_ins)
         nodes = [*inputs, *graph.stand_ins.values()]
         self._subgraph = Subgraph(graph, graph.name, nodes, self.outputs, effects)
@@ -85,12 +91,28 @@ class ConcreteFunction:
         """Sets the argument names of the tensors, and `structured_input_signature`."""
         self._names, self._signature = names, signature
 
+    @property
+    def argument_names(self) -> list[str]:
+        """The names of the tensors that it takes, in order."""
+        return self._names
+
+    def definition(self, name: str, also_bound: Collection[Any] = ()) -> Definition:
+        """Its ``FunctionDef`` under ``name``; of what it uses from outside, ``also_bound`` become inputs, too."""
+        return define(
+            name, self.inputs, self.outputs, self._effects, self.graph.stand_ins, also_bound
+        )
+
     def prepare_gradient(self) -> None:
         """Builds what a call under a tape runs; raises `Repeated` where there can be no gradient."""
         if recording.tapes:
             _ = self._subgraph.differentiable
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.takes_names_only and args:
+            raise TypeError(
+                f"{self.name}() takes its tensors by their names: {', '.join(f'{n}=' for n in self._names)}; got "
+                f"{len(args)} without."
+            )
         given = [*args, *(kwargs[name] for name in self._names if name in kwargs)]
         unknown = set(kwargs) - set(self._names)
         if unknown:
@@ -104,11 +126,17 @@ class ConcreteFunction:
                 f"{len(tensors)}."
             )
         made = [convert_to_tensor(t, i.dtype) for t, i in zip(tensors, self.inputs, strict=True)]
+        graph = default_graph()
         for tensor, node in zip(made, self.inputs, strict=True):
             if not node.shape.is_compatible_with(tensor.shape):
                 raise ValueError(
                     f"{self.name}(): {node.op.name!r} has shape {node.shape}, got {tensor.shape}."
                 )
+        if not graph.executes_eagerly:
+            found = self.definition(self.name)
+            return self._results.rebuild(
+                add_to_graph(library_function(found), made, found.bound, self.name)
+            )
         return self.call(cast(list[EagerTensor], made))
 
     @property

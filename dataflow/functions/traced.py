@@ -212,7 +212,11 @@ class Function:
         if kwargs.get("use_resource") is None:
             kwargs["use_resource"] = True
         if default_graph().executes_eagerly:
-            kwargs["initial_value"] = initial_value_of(kwargs.get("initial_value"))
+            first = kwargs.get("initial_value")
+            if isinstance(first, Tensor) and isinstance(first.graph, TracedGraph):
+                if kwargs.get("shape") is None and not first.shape.is_fully_defined():
+                    kwargs["shape"] = first.shape  # a later call may give it another
+            kwargs["initial_value"] = initial_value_of(first)
         self._num_made += 1
         return next_creator(**kwargs)
 
@@ -239,6 +243,14 @@ class Function:
         made = self._concrete.get(found.key) or self._made(found, args, kwargs)
         made.describe(*described(self._parameters.names(len(args)), args, kwargs))
         return made
+
+    def traced_functions(self) -> list[ConcreteFunction]:
+        """What was traced so far, each signature once; with an ``input_signature``, that one."""
+        if self.input_signature is not None:
+            if default_graph().executes_eagerly:
+                return [self.get_concrete_function()]
+            return [self._trace(self.input_signature, {})]
+        return [*self._concrete.values(), *(made for _, made in self._relaxed.values())]
 
     # ---- in a graph -----------------------------------------------------------------------
 

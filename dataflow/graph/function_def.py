@@ -100,13 +100,24 @@ def add_library(result: Any, functions: list[Any]) -> None:
 
 
 def _definition(function: Any, name: str) -> Any:
+    inputs = [*function.inputs, *(function.capture(t) for t in function.captured)]
+    return definition_of(name, inputs, function.outputs, function.get_operations())
+
+
+def definition_of(
+    name: str,
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    operations: Sequence[Any],
+    effects: Sequence[Any] = (),
+) -> Any:
+    """The ``FunctionDef`` of ``operations``, from ``inputs`` to ``outputs``; ``effects`` run with each call."""
     from tensorboard.compat.proto import function_pb2
 
     from dataflow.graph.serialize import node_def
 
     result = function_pb2.FunctionDef()
     result.signature.name = name
-    inputs = [*function.inputs, *(function.capture(t) for t in function.captured)]
     arguments = {}
     for number, tensor in enumerate(inputs):
         arguments[tensor.op.name] = argument = f"arg_{number}"
@@ -119,7 +130,7 @@ def _definition(function: Any, name: str) -> Any:
         output, index = _output_of(tensor.op.op_def, tensor.op.attrs, tensor.value_index)
         return f"{tensor.op.name}:{output}:{index}"
 
-    for op in function.get_operations():
+    for op in operations:
         if op.name in arguments:
             continue
         node = node_def(op)
@@ -128,10 +139,13 @@ def _definition(function: Any, name: str) -> Any:
         node.input.extend(f"^{c.name}" for c in op.control_inputs if c.name not in arguments)
         result.node_def.append(node)
         result.signature.is_stateful |= op.op_def.stateful
-    for number, tensor in enumerate(function.outputs):
+    for number, tensor in enumerate(outputs):
         enum = tensor.dtype.base_dtype.as_datatype_enum
         result.signature.output_arg.add(name=f"output_{number}", type=enum)
         result.ret[f"output_{number}"] = reference(tensor)
+    for op in effects:
+        result.signature.control_output.append(op.name)
+        result.control_ret[op.name] = op.name
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dataflow.graph import default_stacks
 from dataflow.graph.eager import SymbolicGraph, eager_graph
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class TracedGraph(SymbolicGraph):
         super().__init__()
         self.name = name
         eager = eager_graph()
+        if not default_stacks.default_graph().is_of_calls:
+            self.captures = {}  # it takes over what it uses of a graph around: to be saved, not to be run
         self.seed = eager.seed
         self.device_stack = list(eager.device_stack)
         self.current_device = eager.current_device
@@ -40,6 +43,30 @@ class TracedGraph(SymbolicGraph):
         #: The tensors that the function returned, and what it returned.
         self.outputs: list[Tensor] = []
         self.structured_outputs: Any = None
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """What stands for a tensor of the graph around, where that is none of eager code: a handle, or a constant.
+
+        Raises `ValueError` for what is computed there.
+        """
+        found: Tensor | None = self.stand_ins.get(tensor)
+        if found is not None:
+            return found
+        op = tensor.op
+        if not (op.op_def.is_variable or op.op_def.is_handle or op.type == "Const"):
+            raise ValueError(
+                f"{self.name}() uses {tensor.name!r}, which the graph around computes, and a function that is saved "
+                "takes variables, tables and constants alone from there. Make it an argument."
+            )
+        context, self.control_flow_context = self.control_flow_context, None
+        try:
+            with self.as_default(), self.name_scope(None), self.control_dependencies(None):
+                attrs = {key: value for key, value in op.attrs.items() if key != "_class"}
+                made = self.make_op(op.op_def, self.unique_name(op.name), [], attrs)
+        finally:
+            self.control_flow_context = context
+        self.stand_ins[tensor] = made.outputs[0]
+        return made.outputs[0]
 
     def check_open(self, tensor: Tensor) -> None:
         """Raises `TypeError` for a tensor that is used outside of the function that made it."""

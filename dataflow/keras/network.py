@@ -564,6 +564,12 @@ class Model(Training, Layer):
 
         save_model(self, filepath, overwrite, include_optimizer, save_format)
 
+    def functions_to_save(self) -> dict[str, Any]:
+        """What `tf.saved_model.save` writes beside the layers."""
+        from dataflow.keras.saved_models import functions_to_save
+
+        return functions_to_save(self)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickles and deep copies have what `save` writes; models that it cannot save as other objects."""
         if not self._is_network():

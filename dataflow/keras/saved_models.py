@@ -6,9 +6,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.functions.traced import Function
+from dataflow.graph.eager import executing_eagerly_outside_functions
 from dataflow.graph.graph import Graph
+from dataflow.graph.nest import flatten
 from dataflow.keras import backend as K
 from dataflow.layers.serialization import custom_object_scope
+from dataflow.ops.type_specs import TensorSpec
 from dataflow.runtime.session import Session
 from dataflow.train.checkpoint_management import checkpoint_exists, update_checkpoint_state
 from dataflow.train.object_checkpoint import restore_objects, write_objects
@@ -101,6 +105,30 @@ def export_saved_model(
         _write(copy, os.path.join(folder, _WEIGHTS))
     with open(os.path.join(folder, _ARCHITECTURE), "w", encoding="utf-8") as opened:
         opened.write(architecture)
+
+
+def functions_to_save(model: Model) -> dict[str, Function]:
+    """What `tf.saved_model.save` writes of a model whose inputs are known: calls of it, and its signature for serving.
+
+    ``__call__(inputs, training=False)``, and a function from the names of its inputs to those of its outputs.
+    """
+    if not executing_eagerly_outside_functions() or not model.inputs:
+        return {}
+    named = list(zip(model.input_names, model.inputs, strict=True))
+    specs = [TensorSpec(t.shape, t.dtype.base_dtype, name) for name, t in named]
+    given = specs[0] if len(specs) == 1 else specs
+
+    def call(inputs: Any, training: bool = False) -> Any:
+        return model(inputs, training=training)
+
+    def serve(*tensors: Any) -> dict[str, Any]:
+        outputs = flatten(call(tensors[0] if len(tensors) == 1 else list(tensors)))
+        return dict(zip(model.output_names, outputs, strict=True))
+
+    called = Function(call, autograph=False)
+    for training in (False, True):
+        called.get_concrete_function(given, training)
+    return {"__call__": called, "_default_save_signature": Function(serve, specs, autograph=False)}
 
 
 def load_from_saved_model(saved_model_path: Any, custom_objects: Any = None) -> Any:

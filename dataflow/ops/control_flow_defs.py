@@ -9,11 +9,15 @@ of tensorflow/core/protobuf/control_flow.proto.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.graph import Graph
 from dataflow.ops.control_flow_context import CondContext, Context, WhileContext, in_context
+
+#: The attribute of a ``FunctionDef``'s first node with the contexts of all; TensorFlow passes over it.
+CONTEXTS = "_control_flow_contexts"
 
 _FIELDS: dict[str, list[tuple[str, int, str, bool]]] = {
     "ValuesDef": [
@@ -151,20 +155,113 @@ class CollectedContext:
             return None
 
 
+def contexts_of(graph: Graph, new_name: Callable[[str], str | None]) -> list[bytes]:
+    """The messages of all outermost contexts of a graph, for a part of it.
+
+    ``new_name`` says what a tensor of the graph is called in that part, None where it is not there.
+    """
+    without_outputs: dict[Context, list[str]] = {}
+    for op in graph.get_operations():
+        if op.control_flow_context is not None and not op.outputs:
+            without_outputs.setdefault(op.control_flow_context, []).append(op.name)
+    found = []
+    for key, field in (
+        (GraphKeys.COND_CONTEXT, "cond_ctxt"),
+        (GraphKeys.WHILE_CONTEXT, "while_ctxt"),
+    ):
+        for context in graph.get_collection(key):
+            described = context_def(context)
+            _add_operations(described, context, without_outputs)
+            if _in_part(described, new_name):
+                holder = _message_classes()["ControlFlowContextDef"]()
+                getattr(holder, field).CopyFrom(described)
+                found.append(holder.SerializeToString())
+    return found
+
+
+def _add_operations(definition: Any, context: Context, names: dict[Context, list[str]]) -> None:
+    """Adds the operations without outputs, which TensorFlow's messages do not name: ``^assign``."""
+    definition.values_def.values.extend(f"^{name}" for name in names.get(context, ()))
+    for inner, described in zip(context.nested, definition.nested_contexts, strict=True):
+        _add_operations(getattr(described, described.WhichOneof("ctxt")), inner, names)
+
+
+def _in_part(definition: Any, new_name: Callable[[str], str | None]) -> bool:
+    """Renames what a context names, and leaves out what the part has not; whether the part has the context."""
+    for field in ("pivot_name", "pred_name", "pivot_for_pred_name", "pivot_for_body_name"):
+        if getattr(definition, field, ""):
+            name = new_name(getattr(definition, field))
+            if name is None:
+                return False
+            setattr(definition, field, name)
+    if getattr(definition, "maximum_iterations_name", ""):
+        definition.maximum_iterations_name = new_name(definition.maximum_iterations_name) or ""
+    lists = [definition.values_def.values]
+    lists += [
+        getattr(definition, f)
+        for f in ("loop_exit_names", "loop_enter_names")
+        if hasattr(definition, f)
+    ]
+    for names in lists:
+        kept = [name for old in names if (name := new_name(old)) is not None]
+        del names[:]
+        names.extend(kept)
+    external = dict(definition.values_def.external_values)
+    definition.values_def.external_values.clear()
+    for outside, inside in external.items():
+        pair = new_name(outside), new_name(inside)
+        if pair[0] is not None and pair[1] is not None:
+            definition.values_def.external_values[pair[0]] = pair[1]
+    inner = [
+        c
+        for c in definition.nested_contexts
+        if _in_part(getattr(c, c.WhichOneof("ctxt")), new_name)
+    ]
+    del definition.nested_contexts[:]
+    definition.nested_contexts.extend(inner)
+    return True
+
+
+def restore_contexts(
+    graph: Graph, data: Iterable[bytes], scope: str, given: dict[str, Any]
+) -> None:
+    """The contexts of `contexts_of` in a graph that has the part's nodes below ``scope``, and ``given`` by name."""
+    prefix = scope.removesuffix("/")
+
+    def found(name: str) -> Any:
+        return (
+            given[name] if name in given else _tensor(graph, f"{prefix}/" if prefix else "", name)
+        )
+
+    for text in data:
+        holder = _message_classes()["ControlFlowContextDef"].FromString(text)
+        definition = getattr(holder, holder.WhichOneof("ctxt"))
+        context = _restore(graph, definition, prefix, graph.control_flow_context, found)
+        key = GraphKeys.WHILE_CONTEXT if context.is_while else GraphKeys.COND_CONTEXT
+        graph.add_to_collection(key, context)
+
+
 COLLECTIONS = {
     GraphKeys.COND_CONTEXT: CollectedContext("CondContextDef"),
     GraphKeys.WHILE_CONTEXT: CollectedContext("WhileContextDef"),
 }
 
 
-def _restore(graph: Graph, definition: Any, scope: str | None, outer: Context | None) -> Context:
+def _restore(
+    graph: Graph,
+    definition: Any,
+    scope: str | None,
+    outer: Context | None,
+    found: Callable[[str], Any] | None = None,
+) -> Context:
     prefix = f"{scope}/" if scope else ""
-    found = functools.partial(_tensor, graph, prefix)
+    if found is None:
+        found = functools.partial(_tensor, graph, prefix)
     external = {
         found(outside): found(inside)
         for outside, inside in definition.values_def.external_values.items()
     }
-    values = {found(name) for name in definition.values_def.values}
+    values = {found(name) for name in definition.values_def.values if name[0] != "^"}
     context: Context
     with in_context(graph, outer):
         if definition.DESCRIPTOR.name == "CondContextDef":
@@ -176,6 +273,9 @@ def _restore(graph: Graph, definition: Any, scope: str | None, outer: Context | 
     context.values, context.external = values, external
     for tensor in values - external.keys():
         tensor.op.control_flow_context = context
+    for name in definition.values_def.values:
+        if name[0] == "^":
+            graph.get_operation_by_name(prefix + name[1:]).control_flow_context = context
     if isinstance(context, WhileContext):
         for tensor in context.loop_exits:
             tensor.op.control_flow_context = context
@@ -184,7 +284,7 @@ def _restore(graph: Graph, definition: Any, scope: str | None, outer: Context | 
             if prefix and op.control_flow_context is context:  # loops of two imports are two loops
                 op._set_attr("frame_name", context.name)
     for inner in definition.nested_contexts:
-        _restore(graph, getattr(inner, inner.WhichOneof("ctxt")), scope, context)
+        _restore(graph, getattr(inner, inner.WhichOneof("ctxt")), scope, context, found)
     return context
 
 

@@ -20,6 +20,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops.arithmetic import add
 from dataflow.ops.comparison import equal, greater, less, not_equal
 from dataflow.ops.conditionals import cond
+from dataflow.ops.control_flow_defs import CONTEXTS, restore_contexts
 from dataflow.ops.effects import in_order
 from dataflow.ops.fills import zeros, zeros_like
 from dataflow.ops.graph_functions import control_dependencies
@@ -59,17 +60,30 @@ def add_call(node: Any, inputs: list[Tensor], made: dict[str, Operation], frames
 def _lower(node: Any, inputs: list[Tensor], scope: str) -> Lowered:
     how = _LOWERINGS.get(node.type)
     if how is None:  # the call of a function by its name, as `Defun` writes it
-        return _inline(LibraryFunction(node.type, node.library), inputs, scope)
+        return inlined(LibraryFunction(node.type, node.library), inputs, scope)
     return how(_Call(node.proto.attr, node.library, scope), inputs)
 
 
-def _inline(function: LibraryFunction, inputs: Sequence[Tensor], scope: str) -> Lowered:
+def inlined(function: LibraryFunction, inputs: Sequence[Tensor], scope: str) -> Lowered:
     """The function's nodes; what has an effect runs with them."""
     if function.definition.signature.control_output:
-        return function.inline(inputs, scope)
+        return _with_contexts(function, inputs, scope)
     with in_order(default_graph()) as effects:
-        tensors, _ = function.inline(inputs, scope)
+        tensors, _ = _with_contexts(function, inputs, scope)
     return tensors, effects()
+
+
+def _with_contexts(function: LibraryFunction, inputs: Sequence[Tensor], scope: str) -> Lowered:
+    """The function's nodes, in the branches and loops that they were in where this engine wrote the function."""
+    made = function.inline(inputs, scope)
+    definition = function.definition
+    if definition.node_def and CONTEXTS in definition.node_def[0].attr:
+        names = [f"{arg.name}:0" for arg in definition.signature.input_arg]
+        given = dict(zip(names, inputs, strict=True))
+        restore_contexts(
+            default_graph(), definition.node_def[0].attr[CONTEXTS].list.s, scope, given
+        )
+    return made
 
 
 class _Call:
@@ -82,21 +96,21 @@ class _Call:
         return LibraryFunction(self.attrs[key].func.name, self.library)
 
     def inline(self, key: str, inputs: Sequence[Tensor]) -> Lowered:
-        return _inline(self.function(key), inputs, f"{self.scope}{key}/")
+        return inlined(self.function(key), inputs, f"{self.scope}{key}/")
 
     def shapes(self) -> list[Any]:
         return [as_dims(s) for s in self.attrs["output_shapes"].list.shape]
 
 
 def _call(call: _Call, inputs: list[Tensor]) -> Lowered:
-    return _inline(call.function("f"), inputs, call.scope)
+    return inlined(call.function("f"), inputs, call.scope)
 
 
 def _branch(function: LibraryFunction, inputs: list[Tensor], scope: str) -> Callable[[], Any]:
     """What `cond` calls to build a branch."""
 
     def build() -> list[Tensor]:
-        tensors, controls = _inline(function, inputs, scope)
+        tensors, controls = inlined(function, inputs, scope)
         with control_dependencies(controls):
             # A branch without results still says that it is done.
             return [identity(t) for t in tensors] or [constant(True)]
@@ -208,7 +222,7 @@ def _remote_call(call: _Call, inputs: list[Tensor]) -> Lowered:
     if device is None:
         raise ValueError("the device that the function runs on is computed: it must be a constant")
     with default_graph().device(device.item().decode()):
-        return _inline(call.function("f"), rest, call.scope)
+        return inlined(call.function("f"), rest, call.scope)
 
 
 def _symbolic_gradient(call: _Call, inputs: list[Tensor]) -> Lowered:

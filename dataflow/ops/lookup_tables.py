@@ -111,6 +111,8 @@ class StaticHashTable(Table):
             handle, initializer.key_dtype, initializer.value_dtype, _short_name(handle.op)
         )
         self._default_value = default
+        #: What fills it: the initializer that it was given.
+        self.source = initializer
         self.initializer = initializer.initialize(self)
         default_graph().add_to_collection(GraphKeys.TABLE_INITIALIZERS, self.initializer)
 

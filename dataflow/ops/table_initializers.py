@@ -90,15 +90,21 @@ class TextFileInitializer:
         self._offset = value_index_offset
 
     @property
+    def filename(self) -> Any:
+        """The file, as it was given."""
+        return self._filename
+
+    @property
     def _shared_name(self) -> str:
         size = "" if self._vocab_size is None else f"_{self._vocab_size}"
         return f"hash_table_{self._filename}{size}_{self._key_index}_{self._value_index}"
 
-    def initialize(self, table: Any) -> Any:
-        """The operation that fills ``table``."""
+    def initialize(self, table: Any, filename: Any = None) -> Any:
+        """The operation that fills ``table``; from ``filename``, where the file is another one now."""
         _check_table_dtypes(table, self.key_dtype, self.value_dtype)
         with op_scope(None, self._name, [table.resource_handle]):
-            filename = convert_to_tensor(self._filename, dtypes.string, name="asset_filepath")
+            path = self._filename if filename is None else filename
+            filename = convert_to_tensor(path, dtypes.string, name="asset_filepath")
             op = initialize_table_from_text_file_op(
                 table.resource_handle,
                 filename,

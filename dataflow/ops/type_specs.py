@@ -30,11 +30,23 @@ class TypeSpec:
             for value in (getattr(self, f"_{part}") for part in self._parts)
         )
 
+    def _serialize(self) -> tuple[Any, ...]:
+        """The parts, as the constructor takes them: shapes, dtypes, numbers, other specs."""
+        return tuple(getattr(self, f"_{part}") for part in self._parts)
+
+    @classmethod
+    def _deserialize(cls, serialization: Any) -> Any:
+        """The spec of what `_serialize` gave."""
+        return cls(*serialization)
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash((type(self), self._key()))
+
+    def __reduce__(self) -> Any:
+        return type(self), self._serialize()
 
     def __repr__(self) -> str:
         parts = []

@@ -18,7 +18,6 @@ keras.saving.{save model_config} : keras.models
 keras.saving.saved_model_experimental : keras.experimental
 keras.saving.saving_utils : python.keras_saving
 keras.utils.kernelized_utils : keras.layers.kernelized
-python.saved_model.{save load} : saved_model
 keras.utils.mode_keys : python.mode_keys
 keras.utils.metrics_utils : python.keras_names keras.confusion_metrics
 keras.utils.losses_utils : python.keras_names losses keras.losses

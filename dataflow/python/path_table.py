@@ -168,7 +168,9 @@ python.saved_model : saved_model
 python.saved_model.{builder builder_impl} : saved_model.builder saved_model
 python.saved_model.{loader loader_impl simple_save} : train.saved_model_loader saved_model
 python.saved_model.main_op : saved_model.main_op
-python.saved_model.nested_structure_coder : tf
+python.saved_model.nested_structure_coder : saved_model.structures
+python.saved_model.save : saved_model.object_saver
+python.saved_model.load : saved_model.object_loader
 python.saved_model.model_utils : python.mode_keys estimator
 python.saved_model.model_utils.mode_keys : python.mode_keys
 python.saved_model.model_utils.{export_output export_utils} : estimator.export_outputs estimator

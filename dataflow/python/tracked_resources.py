@@ -8,11 +8,15 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops.graph_functions import device
 from dataflow.ops.trackable import AutoTrackable
+from dataflow.saved_model.assets import TrackableAsset as TrackableAsset
+
+#: Its name before TensorFlow 1.14.
+Asset = TrackableAsset
 
 __all__ = [
+    "Asset",
     "CapturableResource",
     "CapturableResourceDeleter",
     "NotTrackable",
@@ -99,18 +103,6 @@ class TrackableResource(CapturableResource):
         for tracker in _trackers:
             tracker.add_resource(self)
         super().__init__(device=device, deleter=deleter)
-
-
-class TrackableAsset(AutoTrackable):
-    """A file that is saved with a model; ``asset_path``: its path, a scalar string."""
-
-    def __init__(self, path: Any) -> None:
-        self._path = convert_to_tensor(path, name="asset_path")
-
-    @property
-    def asset_path(self) -> Any:
-        """Its path."""
-        return self._path
 
 
 def cached_per_instance(f: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -8,6 +8,9 @@ from dataflow.saved_model import (
     tag_constants as tag_constants,
     tensor_infos as utils,
 )
+from dataflow.saved_model.assets import TrackableAsset as Asset
+from dataflow.saved_model.object_loader import load_v2 as load_v2
+from dataflow.saved_model.object_saver import save as save
 from dataflow.train.saved_model_loader import (
     load as load,
     maybe_saved_model_directory as contains_saved_model,

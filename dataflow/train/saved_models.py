@@ -155,10 +155,7 @@ class SavedModelBuilder:
         source = local_path(value.reshape(-1)[0])
         folder = os.path.join(self._export_dir, ASSETS_FOLDER)
         os.makedirs(folder, exist_ok=True)
-        own = name = os.path.basename(source)
-        if name in sources and not filecmp.cmp(source, sources[name], shallow=False):
-            name = next(n for i in itertools.count(1) if (n := f"{own}_{i}") not in sources)
-        sources.setdefault(name, source)
+        name = asset_name(source, sources)
         path = os.path.join(folder, name)
         if not os.path.exists(path):  # another graph's file of this name stays, as in TensorFlow
             shutil.copyfile(source, path)
@@ -177,16 +174,29 @@ class SavedModelBuilder:
             path = os.path.join(self._export_dir, MODEL_FILENAME_TEXT)
             write_atomically(path, text.replace(TYPES_IN_MEMORY, TYPES_IN_FILES).encode())
             return os.fsencode(path)
-        message = saved_model_class()(
-            saved_model_schema_version=1,
-            meta_graphs=[
-                with_types(m, TYPES_IN_MEMORY, TYPES_IN_FILES).SerializeToString()
-                for m in self._meta_graphs
-            ],
-        )
-        path = os.path.join(self._export_dir, MODEL_FILENAME)
-        write_atomically(path, message.SerializeToString())
-        return os.fsencode(path)
+        return os.fsencode(write_saved_model(self._export_dir, self._meta_graphs))
+
+
+def asset_name(source: str, sources: dict[str, str]) -> str:
+    """What a file is called among the assets, another for another content; ``sources``: files by name, added to."""
+    own = name = os.path.basename(source)
+    if name in sources and not filecmp.cmp(source, sources[name], shallow=False):
+        name = next(n for i in itertools.count(1) if (n := f"{own}_{i}") not in sources)
+    sources.setdefault(name, source)
+    return name
+
+
+def write_saved_model(folder: str, meta_graphs: list[Any]) -> str:
+    """Writes ``saved_model.pb`` with these graphs in one step; returns its path."""
+    message = saved_model_class()(
+        saved_model_schema_version=1,
+        meta_graphs=[
+            with_types(m, TYPES_IN_MEMORY, TYPES_IN_FILES).SerializeToString() for m in meta_graphs
+        ],
+    )
+    path = os.path.join(folder, MODEL_FILENAME)
+    write_atomically(path, message.SerializeToString())
+    return path
 
 
 def _variables_saver() -> Saver:

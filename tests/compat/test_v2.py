@@ -129,7 +129,7 @@ def test_wrong_arguments() -> None:
         v2._by_name("f", {"a": "a", "b": "b"}, (1, 2, 3), {})
 
 
-@pytest.mark.parametrize("name", ["saved_model.load", "image.resize", "estimator.DNNClassifier"])
+@pytest.mark.parametrize("name", ["image.resize", "estimator.DNNClassifier"])
 def test_what_means_something_else_is_told(name: str) -> None:
     with pytest.raises(AttributeError, match=rf"tf\.compat\.v2\.{name} is not part of dataflow"):
         v2._find(name)
