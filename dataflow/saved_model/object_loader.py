@@ -64,7 +64,7 @@ def _creating_node(create: SavedFunction) -> Any:
     definition = create.definition
     nodes = {node.name: node for node in definition.node_def}
     name = definition.ret[definition.signature.output_arg[0].name].partition(":")[0]
-    while nodes[name].op in ("Identity", "IdentityN"):
+    while nodes[name].input:  # what passes the handle on
         name = nodes[name].input[0].partition(":")[0]
     op = get_op(nodes[name].op)
     given = {key: attr_value(proto) for key, proto in nodes[name].attr.items() if key[0] != "_"}
