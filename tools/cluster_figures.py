@@ -80,14 +80,14 @@ def two_programs() -> str:
 
 
 def server() -> str:
-    d = Drawing(760, 300, "A server has a master service, asked by clients, and a worker service")
+    d = Drawing(760, 312, "A server has a master service, asked by clients, and a worker service")
     d.box(20, 40, 130, 46, "client 1", GREEN)
     d.box(20, 170, 130, 46, "client 2", GREEN)
-    for y, name, down in (
-        (25, "server of /job:ps/task:0", 20),
-        (155, "server of /job:worker/task:0", 99),
+    for y, name, down, tall in (
+        (25, "server of /job:ps/task:0", 20, 105),
+        (155, "server of /job:worker/task:0", 105, 115),
     ):
-        d.box(260, y, 330, 105, "", _FRAME)
+        d.box(260, y, 330, tall, "", _FRAME)
         d.text(425, y + down, name, "b")
         d.box(275, y + 36, 145, 50, "master service\n= Session", BLUE)
         d.box(430, y + 36, 145, 50, "worker service", ORANGE)
@@ -103,9 +103,9 @@ def server() -> str:
     d.arrow((575, 216), (628, 216))
     d.text(200, 45, "graph, run", "s")
     d.text(
-        380, 279, "One client may ask several servers, and one server have several clients.", "s"
+        380, 290, "One client may ask several servers, and one server have several clients.", "s"
     )
-    d.text(380, 294, "Dashed: a master hands parts of a graph to every worker service.", "s")
+    d.text(380, 305, "Dashed: a master hands parts of a graph to every worker service.", "s")
     return d.svg()
 
 

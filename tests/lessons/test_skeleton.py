@@ -34,7 +34,7 @@ def problems(notebook: Any, number: int) -> list[str]:
     if len(notebook.cells) > MAX_CELLS:
         found.append(f"{len(notebook.cells)} cells, at most {MAX_CELLS}")
     found += [*_spaced(notebook, number), *_open(notebook)]
-    found += [*layout(notebook), *told_by_a_view(notebook)]
+    found += [*layout(notebook), *told_by_a_view(notebook), *gaps(notebook)]
     wanted = [h for h in headings(notebook) if h in ENDING]
     if wanted != ENDING:
         found.append(f"the ending is {wanted}, needed {ENDING}")
@@ -44,6 +44,18 @@ def problems(notebook: Any, number: int) -> list[str]:
     if following and (link is None or link[1] != following):
         found.append(f"**Next:** does not link to {following}")
     return found
+
+
+def gaps(notebook: Any) -> list[str]:
+    """What a comment, which no reader sees, does to the words around it: a space before a comma or a full
+    stop; and at the beginning of a line, where Markdown takes that line and more for HTML, words that are lost."""
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    found = [re.findall(r"\S+\s+(?:<!--(?:(?!-->).)*-->)+[.,;:!?)]", text, re.S) for text in texts]
+    lost = [re.findall(r"[^\n]+\n[ ]*<!--.*", text) for text in texts]
+    return [
+        *(f"a space before a mark of punctuation: {each!r}" for each in sum(found, [])),
+        *(f"a comment begins a line: {each!r}" for each in sum(lost, [])),
+    ]
 
 
 def told_by_a_view(notebook: Any) -> list[str]:
@@ -263,6 +275,10 @@ def broken(change: str) -> list[str]:
     elif change == "told":
         view = next(c for c in notebook.cells if "GraphView(" in c.source)
         view.source += "\npredict.value(tf.Session(), tf.constant(6))"
+    elif change == "gap":
+        notebook.cells[0].source += "\nIt took three <!-- is 3 -->, which is much."
+    elif change == "lost":
+        notebook.cells[0].source += "\nIt took three\n<!-- is 3 --> steps."
     elif change == "next":
         for cell in notebook.cells:
             cell.source = cell.source.replace(FILES["3"], FILES["4"])
@@ -288,6 +304,8 @@ def broken(change: str) -> list[str]:
         ("many", "at most 66"),
         ("told", "drawn above"),
         ("two hints", "three rungs"),
+        ("gap", "a space before a mark"),
+        ("lost", "a comment begins a line"),
     ],
 )
 def test_what_is_missing_is_found(change: str, words: str) -> None:
