@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.capabilities import MACHINE_CODE
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.blas import num_threads, single_threaded
 from dataflow.kernels.large_arrays import empty
@@ -249,6 +250,11 @@ LARGE_PRODUCT = 1 << 24
 _VERY_LARGE_PRODUCT = 1 << 26
 #: Parts start at multiples of this many columns or rows, as the kernels of BLAS work on blocks.
 _BLOCK = 16
+
+
+def shared_from(dtype_name: str) -> int:
+    """From how many multiplications on a product of matrices uses several threads itself."""
+    return _SHARED_PRODUCT if MACHINE_CODE and dtype_name == "float32" else LARGE_PRODUCT
 
 
 def matrix_product(a: Array, b: Array, out: Any = None) -> Any:

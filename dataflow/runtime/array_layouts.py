@@ -32,11 +32,13 @@ class Layout(NamedTuple):
     is_scalar: bool
 
     @classmethod
-    def of(cls, x: Any, may_be_empty: bool = False) -> Layout | None:
-        """The layout of a value; ``None`` unless it is a small array of numbers."""
+    def of(cls, x: Any, may_be_empty: bool = False, any_size: bool = False) -> Layout | None:
+        """The layout of a value; ``None`` unless it is a small array of numbers, or one of ``any_size``."""
         if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind not in "biuf":
             return None
-        if x.size > MOST_ELEMENTS or not (x.size or may_be_empty) or not x.dtype.isnative:
+        if not (x.size or may_be_empty) or not x.dtype.isnative:
+            return None
+        if x.size > MOST_ELEMENTS and not any_size:
             return None
         usual = contiguous_strides(x.shape, x.dtype)
         strides = [s if n > 1 else u for n, s, u in zip(x.shape, x.strides, usual, strict=True)]

@@ -12,7 +12,7 @@ from dataflow.rewrites.gradual import Steps
 from dataflow.runtime.buffers import keeps_nothing
 from dataflow.runtime.codegen import GeneratedPlan, Line
 from dataflow.runtime.recorded_line import Recorded
-from dataflow.runtime.segment_writer import Segment, SegmentWriter, WrittenList
+from dataflow.runtime.segment_writer import PRODUCTS, Segment, SegmentWriter, WrittenList
 
 #: The fewest lines with calls that become a list.
 _FEWEST_LINES = 3
@@ -20,8 +20,8 @@ _FEWEST_LINES = 3
 _MOST_TOGETHER = 1 << 21
 #: The most memory for the values of a plan's lists.
 _MOST_BYTES = 32 << 20
-#: Products of matrices, and how many of their multiplications take as long as another element.
-_PRODUCTS, _MULTIPLICATIONS = frozenset({"MatMul", "_PackedProduct", "_MatMulSum"}), 32
+#: How many multiplications of a product of matrices take as long as another element.
+_MULTIPLICATIONS = 32
 #: Names of values in a line.
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 _LOCAL = re.compile(r"\bt\d+(?:_\d+)?\b")
@@ -180,7 +180,7 @@ class PlanLists:
 def _elements(line: Line, recorded: Recorded) -> int:
     """How many elements take as long to compute as this line's do."""
     found = sum(math.prod(x.shape) for x in recorded.results)
-    if line.op is None or line.op.type not in _PRODUCTS or recorded.inputs[0] is None:
+    if line.op is None or line.op.type not in PRODUCTS or recorded.inputs[0] is None:
         return found
     return found + found * max(recorded.inputs[0].shape) // _MULTIPLICATIONS
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dataflow.graph.operation import Operation
 from dataflow.kernels.jit.elementwise import SHARED_ELEMENTS
-from dataflow.kernels.parallel import LARGE_PRODUCT
+from dataflow.kernels.parallel import shared_from
 from dataflow.ops.costs import BLAS_RATE, largest_operand
 from dataflow.rewrites.effects import can_merge
 from dataflow.runtime.codegen import is_computed
@@ -69,7 +69,9 @@ def microseconds(op: Operation, single: bool) -> float | None:
     if shares == "always" or (shares == "large" and elements >= SHARED_ELEMENTS):
         return None
     taken = elements * cost if isinstance(cost, float) else cost(op)
-    return None if shares == "product" and taken * BLAS_RATE >= LARGE_PRODUCT else taken
+    if shares == "product" and taken * BLAS_RATE >= shared_from(op.outputs[0].dtype.name):
+        return None
+    return taken
 
 
 def find(lines: Sequence[Line], most: int, single: bool) -> list[ParallelRegion]:

@@ -278,7 +278,7 @@ class Recorder:
             return Recorded(given, (), numbers=numbers, is_check=True) if all_known else None
         made = tuple(Layout.of(x, is_of_shapes) for x in results)
         if None in made or any(x is None and k not in constants for k, x in enumerate(given)):
-            return None
+            return self._view_of_large(i, inputs, results, constants, numbers)
         found: tuple[Layout, ...] = made  # type: ignore[assignment]
         if is_of_shapes and all(x.size <= _MOST_NUMBERS for x in results):
             values = tuple(x if isinstance(x, np.generic) else np.array(x) for x in results)
@@ -299,6 +299,28 @@ class Recorder:
             made_by = trial.find(inputs, list(results))
             self._known[key] = made_by and made_by._replace(numbers=numbers)
         return self._known[key]
+
+    def _view_of_large(
+        self,
+        i: int,
+        inputs: Sequence[Any],
+        results: Sequence[Any],
+        constants: frozenset[int],
+        numbers: dict[int, Array],
+    ) -> Recorded | None:
+        """A line that only says where its results lie in an array of any size, as the slice of each step of an unrolled
+        loop: without it, lists would end there."""
+        if any(name in self._generated.reused for name in self._lines[i].sets):
+            return None
+        given = tuple(Layout.of(x, k in constants, any_size=True) for k, x in enumerate(inputs))
+        made = [Layout.of(x, any_size=True) for x in results]
+        views = views_among(inputs, results, constants)
+        found = tuple(x for x in made if x is not None)
+        if views is None or len(found) < len(made):
+            return None
+        if any(x is None and k not in constants for k, x in enumerate(given)):
+            return None
+        return Recorded(given, found, views=views, numbers=numbers)
 
     def _numbers_among(self, operands: Sequence[str], inputs: Sequence[Any]) -> dict[int, Array]:
         """The inputs that depend on shapes alone, with their values."""

@@ -14,7 +14,11 @@ from dataflow.runtime.recorded_line import Recorded, is_constant, kernel_of, sam
 
 if TYPE_CHECKING:
     from dataflow.kernels.jit.call_list import CallList, CallWriter
+    from dataflow.kernels.jit.side_by_side import SideBySide
     from dataflow.runtime.call_lists import PlanLists
+
+#: Products of matrices.
+PRODUCTS = frozenset({"MatMul", "_PackedProduct", "_MatMulSum"})
 
 
 class Segment(NamedTuple):
@@ -53,6 +57,7 @@ class SegmentWriter:
         #: The local whose memory each value has, where it is the list's own.
         self._root: dict[str, str] = {}
         self._alive: dict[str, int] = {}
+        self._beside: SideBySide | None = None
         #: What depends on shapes alone, by expression.
         self._fixed: dict[str, Array] = {}
 
@@ -60,6 +65,8 @@ class SegmentWriter:
         """The list, written in steps; ``None`` where nothing would be won."""
         from dataflow.kernels.jit.call_list import CallWriter
         from dataflow.kernels.jit.call_writers import CannotWrite, NotCompiled
+        from dataflow.kernels.jit.side_by_side import SideBySide
+        from dataflow.kernels.jit.thread_pool import team_for
 
         fresh, cut, kept, fixed, own_lines = self._escapes()
         externals = self._externals()
@@ -76,12 +83,15 @@ class SegmentWriter:
             packed=packed,
         )
         self._values, self._layouts = {**examples, **given}, dict(externals)
+        self._beside = SideBySide(w) if team_for(2)[0] is not None else None
         self._alive = dict.fromkeys(kept, 1)
         try:
             for numbers in in_steps(self._numbers):
                 yield len(numbers)
                 for i in numbers:
                     self._line(w, i, given)
+            if self._beside is not None:
+                self._beside.make_all()
             written = w.list()
         except (CannotWrite, NotCompiled):
             return None
@@ -297,6 +307,7 @@ class SegmentWriter:
                 self._keep(line.sets[k], line.sets[whole])
             outputs = [self._values[name] for name in line.sets]
             kernel = kernel_of(line, lists.scope)
+            mark = w.begin_line()
             write(
                 w,
                 Node(
@@ -309,7 +320,41 @@ class SegmentWriter:
                     recorded.variant,
                 ),
             )
+            if self._beside is not None:
+                self._collect(w, mark, line.op.type, inputs, outputs)
         self._release(w, i)
+
+    def _collect(
+        self,
+        w: CallWriter,
+        mark: int,
+        op_type: str,
+        inputs: list[Array],
+        outputs: list[Array],
+    ) -> None:
+        """Takes the calls of a line out of the list again: `SideBySide` says when they are made, and beside which."""
+        from dataflow.kernels.jit.call_list import At, Number
+        from dataflow.kernels.jit.side_by_side import Link, microseconds
+
+        assert self._beside is not None
+        calls = w.take(mark)
+        if not w.is_apart:
+            self._beside.make_all()
+            w.add(calls)
+            return
+        arrays = {
+            id(field.array): field.array
+            for _, fields in calls
+            for field in fields
+            if type(field) in (At, Number) and not w.is_constant(field.array)
+        }
+        blocks = {w.block_of(x) for x in arrays.values()}
+        written = {w.block_of(x) for x in outputs}
+        read = {w.block_of(x) for x in inputs} - written
+        writes = frozenset(blocks - read | written)
+        pairs = len(inputs) // 2 if op_type in PRODUCTS else 0
+        cost = microseconds(pairs, inputs, outputs)
+        self._beside.add(Link(calls, frozenset(blocks & read), writes, cost))
 
     def _keep(self, name: str, source: str) -> None:
         """A view: its memory lives as long as it does."""

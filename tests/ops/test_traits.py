@@ -295,7 +295,7 @@ BY_TYPE = {
     # A view that each round of a loop would read across memory is copied before it; lists' last elements come first.
     "runtime/control_structure.py": "TensorListPopBack Transpose",
     # Products, which take longer than their results have elements.
-    "runtime/call_lists.py": "MatMul _MatMulSum _PackedProduct",
+    "runtime/segment_writer.py": "MatMul _MatMulSum _PackedProduct",
     # `for i in tf.range(n)` counts, and makes no vector of the numbers.
     "autograph/loops.py": "Range",
     # `tf.get_session_handle` keeps what this op is given.

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.jit import call_list, call_writers
+from dataflow.kernels.blas import num_threads
+from dataflow.kernels.jit import call_list, call_writers, native_ufunc
 from dataflow.kernels.jit.call_list_code import is_available
 from dataflow.runtime import plan_recorder, recorded_line
 from dataflow.runtime.array_layouts import Layout
@@ -811,11 +812,12 @@ def test_a_list_reuses_memory_that_nobody_reads_any_more(monkeypatch: pytest.Mon
     )
     x = tf.placeholder(tf.float32, [40, 50])
     y = x
-    for _ in range(12):
-        y = tf.transpose(tf.matmul(y, tf.ones([int(y.shape[1]), 50])))
+    for _ in range(80):
+        y = tf.transpose(tf.matmul(y, tf.fill([int(y.shape[1]), 50], 0.02)))
     with tf.Session() as session:
         run_until_lists(session, tf.reduce_sum(y), {x: normal(40, 50)})
-    assert max(made) < 6 * 50 * 50 * 4
+    # Dead values of so many bytes may wait (`side_by_side`).
+    assert max(made) < (1 << 17) + 6 * 50 * 50 * 4
 
 
 def test_an_interrupt_in_a_list_shows_the_program_alone() -> None:
@@ -863,3 +865,81 @@ def test_a_loop_with_large_products_is_a_list_each_way() -> None:
         lists = [line for line in body.splitlines() if ".panels(" in line]
         assert len(lists) == 1 and lists[0].endswith(" nodes"), text
         assert lists[0].count(".panels(") == 4
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many calls threads may make at the same time, for each time that a writer says so."""
+    found: list[int] = []
+    share = call_list.CallWriter.share
+
+    def noting(w: call_list.CallWriter, calls: Any) -> None:
+        found.append(len(calls))
+        share(w, calls)
+
+    monkeypatch.setattr(call_list.CallWriter, "share", noting)
+    return found
+
+
+def assert_same_bits(session: Any, fetches: Any, feeds: list[Any], wanted: list[Any]) -> None:
+    for feed, values in zip(feeds, wanted, strict=True):
+        for a, b in zip(session.run(fetches, feed), values, strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.threads
+def test_independent_lines_are_made_side_by_side(shared: list[int]) -> None:
+    x, labels = tf.placeholder(tf.float32, [40, 6, 96]), tf.placeholder(tf.int32, [40, 6])
+    W, U, V = (tf.get_variable(name, [96, 96]) for name in "WUV")
+    h, losses = tf.zeros([40, 96]), []
+    for k in range(6):
+        h = tf.tanh(tf.matmul(x[:, k], W) + tf.matmul(h, U))
+        losses.append(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(
+                labels=labels[:, k], logits=tf.matmul(h, V)
+            )
+        )
+    fetches = [tf.add_n(losses), *tf.gradients(losses, [W, U, V])]
+    feeds = [
+        {x: normal(40, 6, 96) * scale, labels: np.arange(240).reshape(40, 6) % count}
+        for scale, count in ((1, 96), (3, 7))
+    ]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        wanted = [session.run(fetches, feed) for feed in feeds]
+        run_until_lists(session, fetches, feeds[0])
+        assert num_threads() < 2 or max(shared, default=0) > 1
+        for _ in range(20):
+            assert_same_bits(session, fetches, feeds, wanted)
+
+
+def test_steps_that_take_slices_of_a_large_array_are_one_list() -> None:
+    x = tf.placeholder(tf.float32, [8, 500, 24])
+    h = tf.zeros([8, 24])
+    W = tf.get_variable("W", [24, 24])
+    for k in range(12):
+        h = tf.tanh(tf.matmul(x[:, k] * 0.5 + h, W))
+    feeds = [{x: normal(8, 500, 24)} for _ in range(2)]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        wanted = [session.run([h], feed) for feed in feeds]
+        run_until_lists(session, [h], feeds[0])
+        assert has_lists(session, [h], feeds[0]) == 1
+        assert_same_bits(session, [h], feeds, wanted)
+
+
+@pytest.mark.threads
+def test_loops_that_threads_share_are_part_of_a_list(
+    shared: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native_ufunc, "_SHARED_BYTES", 1 << 12)
+    x = tf.placeholder(tf.float32, [60, 200])
+    y = x
+    for k in range(6):
+        y = tf.nn.softplus(y * 0.5 - tf.reduce_mean(y, 0)) * (k + 1.5)
+    feeds = [{x: normal(60, 200)} for _ in range(2)]
+    with tf.Session() as session:
+        wanted = [session.run([y], feed) for feed in feeds]
+        run_until_lists(session, [y], feeds[0])
+        assert num_threads() < 2 or max(shared, default=0) > 1
+        assert_same_bits(session, [y], feeds, wanted)

@@ -40,7 +40,7 @@ def rewritten(fetches: Any, feeds: list[Any], session: Any) -> Plan:
     return plan
 
 
-def towers(x: Any, size: int = 192, depth: int = 6) -> list[Any]:
+def towers(x: Any, size: int = 128, depth: int = 6) -> list[Any]:
     results = []
     for number in range(2):
         h = x
@@ -53,9 +53,9 @@ def towers(x: Any, size: int = 192, depth: int = 6) -> list[Any]:
 
 @pytest.mark.threads
 def test_a_tower_of_products_is_a_part() -> None:
-    x = tf.placeholder(tf.float32, [192, 192])
+    x = tf.placeholder(tf.float32, [128, 128])
     y = tf.add_n(towers(x))
-    value = np.random.default_rng(0).standard_normal((192, 192)).astype(np.float32)
+    value = np.random.default_rng(0).standard_normal((128, 128)).astype(np.float32)
     with tf.Session() as s:
         s.run(tf.global_variables_initializer())
         plain = s.run(y, {x: value})
@@ -74,7 +74,7 @@ def test_small_work_stays_in_one_thread(size: int) -> None:
 
 
 def test_one_after_the_other_is_no_part() -> None:
-    x = tf.placeholder(tf.float32, [192, 192])
+    x = tf.placeholder(tf.float32, [128, 128])
     first, _ = towers(x, depth=8)
     with tf.Session() as s:
         assert "future(" not in rewritten(first, [x], s).source
@@ -82,7 +82,7 @@ def test_one_after_the_other_is_no_part() -> None:
 
 @pytest.mark.threads
 def test_one_thread_is_strictly_serial(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = tf.placeholder(tf.float32, [192, 192])
+    x = tf.placeholder(tf.float32, [128, 128])
     y = tf.add_n(towers(x))
     config = tf.ConfigProto(inter_op_parallelism_threads=1)
     with tf.Session(config=config) as s:
@@ -95,7 +95,7 @@ def test_one_thread_is_strictly_serial(monkeypatch: pytest.MonkeyPatch) -> None:
         # Where another test had machine code compiled, the products would not come to BLAS.
         monkeypatch.setattr(compiler.JitEntry, "get", lambda lazy: None)
         monkeypatch.setattr(parallel, "np", _Counting(seen))
-        plan.run([np.ones((192, 192), np.float32)])
+        plan.run([np.ones((128, 128), np.float32)])
     assert seen and set(seen) == {1}
 
 
@@ -124,11 +124,11 @@ def test_large_products_share_their_own_work_instead() -> None:
 
 
 def test_who_needs_the_helper_has_nothing_beside_it() -> None:
-    x = tf.placeholder(tf.float32, [192, 192])
+    x = tf.placeholder(tf.float32, [128, 128])
     one, two = towers(x)
-    image = tf.reshape(two, [1, 192, 192, 1])
+    image = tf.reshape(two, [1, 128, 128, 1])
     conv = tf.nn.conv2d(image, tf.ones([3, 3, 1, 1]), [1, 1, 1, 1], "SAME")
-    y = one + tf.reshape(conv, [192, 192])
+    y = one + tf.reshape(conv, [128, 128])
     with tf.Session() as s:
         assert "future(" not in rewritten(y, [x], s).source
 
@@ -477,7 +477,7 @@ def test_many_small_kernels_are_lists_instead_of_a_part_beside_them(
     length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan_recorder, "MACHINE_CODE", True)
-    x = tf.placeholder(tf.float32, [192, 192])
+    x = tf.placeholder(tf.float32, [128, 128])
     y = tf.add_n(towers(x))
     small = x[:8, :8]
     for _ in range(length):

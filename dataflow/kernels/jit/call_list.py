@@ -9,7 +9,8 @@ other arrays are filled in for each call, from the array objects, whose dtypes a
 with those that the list was written for, as are the contents of small ones that it depends on: where
 something differs, nothing is computed. A call that finds an index out of range refuses: kernels say what is wrong.
 
-The functions are those that the kernels call, in the same order, so results have the same bits.
+The functions are those that the kernels call, so results have the same bits; what has nothing to do with each other
+may be made at the same time (`side_by_side`).
 """
 
 from __future__ import annotations
@@ -105,6 +106,14 @@ class CallWriter:
         self._starts = [start for start, _, _ in spans]
         self._spans = spans
         self.num_bytes = 0
+        #: The list's own memory: where each block begins, and where it ends.
+        self._own_starts: list[int] = []
+        self._own_ends: dict[int, int] = {}
+        #: What was released while it is held, if it is.
+        self._held: list[Array] | None = None
+        self.held_bytes = 0
+        #: Whether threads may make what was added last beside other calls (`begin_line`).
+        self.is_apart = True
         #: A call that cannot be made, as an index is out of range, sets this number to 1 and goes on.
         self.refused = self.constant(np.zeros((), np.int64))
 
@@ -132,6 +141,9 @@ class CallWriter:
             block = np.zeros(size, np.uint8)
             self.num_bytes += size
             self._kept.append(block)
+            start = address_of(block)
+            bisect.insort(self._own_starts, start)
+            self._own_ends[start] = start + size
         return np.ndarray(tuple(shape), dtype, block)
 
     def release(self, array: Array) -> None:
@@ -139,7 +151,32 @@ class CallWriter:
         block: Any = array.base
         while type(block.base) is np.ndarray:
             block = block.base
-        self._free.setdefault(block.size, []).append(block)
+        if self._held is None:
+            self._free.setdefault(block.size, []).append(block)
+        else:
+            self._held.append(block)
+            self.held_bytes += block.size
+
+    def hold(self) -> None:
+        """From now on released memory waits for `let_go`."""
+        self._held = []
+
+    def let_go(self) -> None:
+        """Lets later buffers have what was released."""
+        for block in self._held or ():
+            self._free.setdefault(block.size, []).append(block)
+        self._held, self.held_bytes = [], 0
+
+    def block_of(self, array: Array) -> int:
+        """A number for the memory that an array lies in: the same for all arrays in a given one, or in a buffer."""
+        place = self._place(array)
+        if place is not None:
+            return place[0]
+        address = address_of(array)
+        i = bisect.bisect_right(self._own_starts, address) - 1
+        if i >= 0 and address < self._own_ends[self._own_starts[i]]:
+            return self._own_starts[i]
+        return address
 
     # ---- calls
 
@@ -150,6 +187,36 @@ class CallWriter:
     def rewind(self, mark: int) -> None:
         """Removes the calls that were added since ``mark``."""
         del self._calls[mark:]
+
+    def begin_line(self) -> int:
+        """As `mark`; until the next one, ``is_apart`` says whether other threads may make other calls meanwhile."""
+        self.is_apart = True
+        return self.mark()
+
+    def take(self, mark: int) -> list[tuple[int, tuple[Any, ...]]]:
+        """Removes the calls that were added since ``mark``, and returns them."""
+        taken = self._calls[mark:]
+        self.rewind(mark)
+        return taken
+
+    def add(self, calls: Sequence[tuple[int, tuple[Any, ...]]]) -> None:
+        """Adds calls."""
+        self._calls += calls
+
+    def sequence(self, calls: Sequence[tuple[int, tuple[Any, ...]]]) -> tuple[int, tuple[Any, ...]]:
+        """One call that makes these, in order."""
+        if len(calls) == 1:
+            return calls[0]
+        offset = 8 + 16 * len(calls)
+        places: list[int] = []
+        for function, fields in calls:
+            places += (function, offset)
+            offset += 8 * len(fields)
+        return code().sequence, (
+            len(calls),
+            *places,
+            *(field for _, fields in calls for field in fields),
+        )
 
     def call(self, function: int, *fields: Any) -> None:
         """Adds a call of ``function`` with a table of integers, floats, `At`s, `Single`s and `Number`s."""
@@ -162,6 +229,7 @@ class CallWriter:
             for function, fields in calls:
                 self.call(function, *fields)
             return
+        self.is_apart = False
         places: list[int] = []
         offset = 16 * len(calls)
         for function, fields in calls:

@@ -36,6 +36,7 @@ class Code(NamedTuple):
     double_vector: int
     single_dot: int
     double_dot: int
+    sequence: int
     run: Callable[[int, bytes], int]
 
 
@@ -51,11 +52,14 @@ def code() -> Code:
         "vector_d",
         "dot_f",
         "dot_d",
+        "sequence",
         "run",
     )
     products = [_blas("product", char, 3, 3) for char in "fd"]
     vectors = [_blas("vector", char, 2, 2) for char in "fd"]
-    text = module(_ufunc(), _flat_ufunc(), *products, *vectors, *map(_dot, "fd"), _run())
+    text = module(
+        _ufunc(), _flat_ufunc(), *products, *vectors, *map(_dot, "fd"), _sequence(), _run()
+    )
     found = compile_source(text, *names)
     # With the interpreter's lock, so that no other thread uses the list meanwhile.
     kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p)
@@ -190,6 +194,22 @@ def _dot(char: str) -> Writer:
     ]
     total = w.call(w.load("ptr", "%table"), *values, result=element)
     w.store(element, total, w.load("ptr", w.element("i64", "%table", 1 + len(kinds))))
+    w.leave()
+    return w
+
+
+def _sequence() -> Writer:
+    """Makes calls one after the other: their number, (function, offset of its table in this one) of each, the tables."""
+    w = Writer("void @sequence(ptr %table)")
+    calls = w.element("i64", "%table", 1)
+
+    def make(i: str) -> int:
+        entry = w.element("i64", calls, w.op("mul", i, 2))
+        function, offset = w.load("ptr", entry), w.load("i64", w.element("i64", entry, 1))
+        w.call(function, ("ptr", w.element("i8", "%table", offset)))
+        return 1
+
+    w.loop(w.load("i64", "%table"), make)
     w.leave()
     return w
 

@@ -18,7 +18,6 @@ from dataflow.kernels.jit.native_ufunc import (
     Mapping,
     Steps,
     merged_axes,
-    num_pieces,
 )
 from dataflow.kernels.jit.step_codegen import can_write
 
@@ -85,7 +84,7 @@ class RowMapping(Mapping):
             self._loop("".join(letters), num_inputs, len(outer)),
             axes,
             tuple(letter == "n" for letter in letters) if "n" in letters else None,
-            num_pieces(shape, self.dtype, len(arrays)) if outer else 1,
+            self.num_pieces(shape, len(arrays)) if outer else 1,
         )
 
 

@@ -29,7 +29,7 @@ from dataflow.kernels.jit.expression import (
     Region,
     elementary_steps,
 )
-from dataflow.kernels.jit.native_ufunc import Mapping, NativeUfunc
+from dataflow.kernels.jit.native_ufunc import Mapping, NativeUfunc, pieces
 from dataflow.kernels.jit.op_table import INSTRUCTIONS, TABLE
 from dataflow.kernels.jit.regions import with_columns
 from dataflow.kernels.jit.row_mapping import RowMapping, are_summed
@@ -153,7 +153,7 @@ def loop(
     numbers = {i for i, x in enumerate(inputs) if w.is_constant(x)}
     arrays = [x.reshape(1) if not x.ndim and shape else x for x in (*inputs, *outputs)]
     layout = mapping.layout(shape, arrays, len(inputs), numbers)
-    if layout is None or layout.shared:
+    if layout is None:
         raise CannotWrite
     function = layout.loop.get() or layout.loop.load()
     if function is None:
@@ -162,8 +162,17 @@ def loop(
             raise NotCompiled
         raise CannotWrite
     passed = layout.numbers or (False,) * len(arrays)
-    fields = [float(x.item()) if n else At(x) for x, n in zip(arrays, passed, strict=True)]
-    w.call(function.address, *layout.lengths, *fields, *layout.strides)
+    parts = (
+        pieces(layout, function.letters)
+        if layout.shared
+        else [(layout.lengths, (0,) * len(arrays))]
+    )
+    calls = []
+    for lengths, offsets in parts:
+        given = zip(arrays, passed, offsets, strict=True)
+        fields = [float(x.item()) if n else At(x, by) for x, n, by in given]
+        calls.append((function.address, [*lengths, *fields, *layout.strides]))
+    w.share(calls)
 
 
 def _region(

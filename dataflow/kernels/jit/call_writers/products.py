@@ -43,6 +43,7 @@ def _by_our_code(w: CallWriter, a: Array, b: Array, out: Array, multiplications:
     if calls is None:
         return False
     _share(w, calls)
+    w.is_apart = False  # all such products use the same memory for panels
     for x in others:
         must(w.ufunc(np.add, out, x, out))
         w.release(x)
