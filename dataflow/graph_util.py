@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dataflow.dtypes import int32, resource
+from dataflow.dtypes import as_dtype, int32, resource, string
 from dataflow.graph.import_graph import import_graph_def as import_graph_def
 from dataflow.graph.registry import all_ops
 
@@ -198,10 +198,16 @@ def _is_variable(op_type: str) -> bool:
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether a node has no GPU kernel here."""
-    from dataflow.kernels.loader import get_kernel
+    """Whether TensorFlow keeps a node (an `Operation` or a ``NodeDef``) on the CPU: strings and int32 indices.
 
-    op_type = getattr(node, "type", None) or node.op
+    With ``pin_variables_on_cpu`` every op of a variable counts, too.
+    """
+    node_def = getattr(node, "node_def", node)
+    op_type = node_def.op
     if pin_variables_on_cpu and _is_variable(op_type):
         return True
-    return get_kernel(op_type, "gpu") is None
+    if op_type == "Const":
+        return as_dtype(node_def.attr["dtype"].type) in (string, int32)
+    if op_type in ("DynamicStitch", "ParallelDynamicStitch"):
+        return as_dtype(node_def.attr["T"].type) == int32
+    return op_type == "Cast" and as_dtype(node_def.attr["SrcT"].type) == int32

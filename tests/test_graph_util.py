@@ -97,3 +97,16 @@ def test_functions_stay_in_the_part():
 def test_it_has_import_graph_def_too(graph):
     """TF-GAN freezes a classifier and loads it by `tf.graph_util.import_graph_def`."""
     assert tf.graph_util.import_graph_def is tf.import_graph_def
+
+
+def test_what_tensorflow_keeps_on_the_cpu(graph):
+    text, number, index = tf.constant("a"), tf.constant(1.0), tf.constant(1)
+    variable = tf.Variable(1)
+    whole = tf.dynamic_stitch([[0]], [[1]])
+    parts = tf.dynamic_stitch([[0]], [[1.0]])
+    nodes = [text, number, index, variable, whole, parts, tf.cast(index, tf.float32)]
+    kept = [tf.graph_util.must_run_on_cpu(node.op) for node in nodes]
+    assert kept == [True, False, True, False, True, False, True]
+    assert tf.graph_util.must_run_on_cpu(text.op.node_def)
+    assert tf.graph_util.must_run_on_cpu(variable.op, pin_variables_on_cpu=True)
+    assert not tf.graph_util.must_run_on_cpu(tf.cast(number, tf.int32).op)

@@ -55,7 +55,7 @@ io.serialize_many_sparse io.serialize_sparse: sp_input out_type name
 math.confusion_matrix: labels predictions num_classes weights dtype name
 math.count_nonzero: input axis keepdims dtype name
 math.in_top_k nn.in_top_k: targets predictions k name
-nn.avg_pool nn.avg_pool2d nn.max_pool: input=value ksize strides padding data_format name
+nn.avg_pool2d: input=value ksize strides padding data_format name
 nn.batch_norm_with_global_normalization: input mean variance beta gamma variance_epsilon \
 scale_after_normalization name
 nn.conv1d: input filters stride padding data_format dilations name
@@ -151,7 +151,9 @@ PLACES = {
     "nn.RNNCellDeviceWrapper": "dataflow.nn.rnn_cell.DeviceWrapper",
     "nn.RNNCellDropoutWrapper": "dataflow.nn.rnn_cell.DropoutWrapper",
     "nn.RNNCellResidualWrapper": "dataflow.nn.rnn_cell.ResidualWrapper",
+    "nn.avg_pool": "dataflow.nn.avg_pool_v2",
     "nn.ctc_loss": "dataflow.nn.ctc_loss_v2",
+    "nn.max_pool": "dataflow.nn.max_pool_v2",
     "optimizers": "dataflow.keras.optimizers",
     "random.set_seed": "dataflow.set_random_seed",
     "saved_model.load": "dataflow.saved_model.load_v2",

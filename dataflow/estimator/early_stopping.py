@@ -11,7 +11,7 @@ from typing import Any
 from dataflow import logging
 from dataflow.dtypes import bool_
 from dataflow.estimator.estimator import Estimator
-from dataflow.formats.event_files import read_events
+from dataflow.formats.event_files import read_scalars
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.ops.state import assign
@@ -36,10 +36,8 @@ def read_eval_metrics(eval_dir: Any) -> dict[int, dict[str, float]]:
     for name in names:
         if not name.startswith("events.out.tfevents."):
             continue
-        for event in read_events(os.path.join(folder, name)):
-            for value in event.summary.value:
-                if value.HasField("simple_value"):
-                    found.setdefault(event.step, {})[value.tag] = value.simple_value
+        for step, scalars in read_scalars(os.path.join(folder, name)):
+            found.setdefault(step, {}).update(scalars)
     return dict(sorted(found.items()))
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import glob
+import inspect
 import os
 import shutil
 from collections.abc import Callable
 from typing import Any
+
+from dataflow.formats.event_files import read_scalars
+from dataflow.formats.local_paths import local_path
 
 
 class Exporter:
@@ -111,25 +116,51 @@ class LatestExporter(_SavedModelExporter):
 
 
 def loss_is_smaller(best_eval_result: dict[str, Any], current_eval_result: dict[str, Any]) -> bool:
-    """Whether the current loss is below the best one so far."""
+    """Whether the current loss is below the best one so far; raises `ValueError` for a result without a loss."""
+    for which, result in (("best", best_eval_result), ("current", current_eval_result)):
+        if not result or "loss" not in result:
+            raise ValueError(f"The {which} evaluation's result needs the key 'loss', got {result}.")
     return bool(current_eval_result["loss"] < best_eval_result["loss"])
 
 
+def _check_compare(compare_fn: Callable[..., bool]) -> None:
+    arguments = inspect.signature(compare_fn).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in arguments.values()):
+        return
+    for name in ("best_eval_result", "current_eval_result"):
+        if name not in arguments:
+            raise ValueError(
+                f"compare_fn is called with best_eval_result= and current_eval_result=, but {compare_fn} has "
+                f"no argument {name}."
+            )
+
+
 class BestExporter(LatestExporter):
-    """An export whenever an evaluation beats all before it in this run."""
+    """An export whenever an evaluation beats all before it.
+
+    Those of earlier runs count: they are read from the event files below ``model_dir`` that
+    ``event_file_pattern`` names; with None each run begins anew. ``compare_fn(best_eval_result=,
+    current_eval_result=)`` says whether the current result is the better one. The last ``exports_to_keep``
+    stay. Raises `ValueError` for a ``compare_fn`` without these arguments.
+    """
 
     def __init__(
         self,
         name: str = "best_exporter",
         serving_input_receiver_fn: Any = None,
-        event_file_pattern: str = "eval/*.tfevents.*",
-        compare_fn: Callable[..., bool] = loss_is_smaller,
+        event_file_pattern: str | None = "eval/*.tfevents.*",
+        compare_fn: Callable[..., bool] | None = loss_is_smaller,
         assets_extra: Any = None,
         as_text: bool = False,
         exports_to_keep: int | None = 5,
     ) -> None:
+        if compare_fn is None:
+            raise ValueError("`compare_fn` must not be None: write a function of two results.")
+        _check_compare(compare_fn)
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
         self._compare = compare_fn
+        self._pattern = event_file_pattern
+        self._model_dir: str | None = None
         self._best: Any = None
 
     def export(
@@ -141,6 +172,9 @@ class BestExporter(LatestExporter):
         is_the_final_export: bool,
     ) -> Any:
         """Exports if the result is the best."""
+        if self._pattern and self._model_dir != estimator.model_dir:
+            self._model_dir = estimator.model_dir
+            self._best = self._best_of_events(eval_result)
         if self._best is not None and not self._compare(
             best_eval_result=self._best, current_eval_result=eval_result
         ):
@@ -149,3 +183,15 @@ class BestExporter(LatestExporter):
         return super().export(
             estimator, export_path, checkpoint_path, eval_result, is_the_final_export
         )
+
+    def _best_of_events(self, current: dict[str, Any]) -> dict[str, float] | None:
+        """The best result on file. The current evaluation is on file, too, and is not to beat itself."""
+        best: dict[str, float] | None = None
+        folder = str(local_path(self._model_dir))
+        for path in sorted(glob.glob(os.path.join(glob.escape(folder), str(self._pattern)))):
+            for step, result in read_scalars(path):
+                if step == current.get("global_step") or not result.keys() & current.keys():
+                    continue
+                if best is None or self._compare(best_eval_result=best, current_eval_result=result):
+                    best = result
+        return best

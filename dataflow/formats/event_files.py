@@ -13,6 +13,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from dataflow.formats.local_paths import local_path
@@ -174,3 +175,12 @@ def read_events(path: str | os.PathLike[str]) -> Any:
 
     for record in tf_record_iterator(path):
         yield Event.FromString(record)
+
+
+def read_scalars(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, float]]]:
+    """(step, tag -> value) for each event of a file that has scalars, in the file's order."""
+    for event in read_events(path):
+        values = event.summary.value
+        scalars = {v.tag: v.simple_value for v in values if v.HasField("simple_value")}
+        if scalars:
+            yield event.step, scalars

@@ -167,8 +167,15 @@ class RaggedTensor:
         name: str | None = None,
         validate: bool = True,
     ) -> Any:
-        """Rows of rows; the ids come outermost first."""
-        nrows = nested_nrows or [None] * len(nested_value_rowids)
+        """Rows of rows; the ids come outermost first. Raises `ValueError` for another number of ``nested_nrows``."""
+        if isinstance(nested_value_rowids, Tensor):
+            raise TypeError("nested_value_rowids must be a list of vectors, one for each level")
+        nrows = [None] * len(nested_value_rowids) if nested_nrows is None else list(nested_nrows)
+        if len(nrows) != len(nested_value_rowids):
+            raise ValueError(
+                "nested_nrows must have the same length as nested_value_rowids, got "
+                f"{len(nrows)} and {len(nested_value_rowids)}"
+            )
         result = flat_values
         for ids, count in reversed(list(zip(nested_value_rowids, nrows, strict=True))):
             result = cls.from_value_rowids(result, ids, count, name)

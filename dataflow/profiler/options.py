@@ -58,10 +58,10 @@ def complete(options: Mapping[str, Any]) -> dict[str, Any]:
                 f"{sorted(known)}."
             )
     kind = result["output"].split(":")[0]
-    if kind not in ("stdout", "none", "file"):
+    if kind not in ("stdout", "none", "file", "timeline"):
         raise ValueError(
-            f"tf.profiler writes to 'stdout', 'none' or 'file:outfile=PATH', got {result['output']!r}; "
-            "for a timeline use tf.python.client.timeline with the tf.RunMetadata."
+            "tf.profiler writes to 'stdout', 'none', 'file:outfile=PATH' or 'timeline:outfile=PATH', got "
+            f"{result['output']!r}."
         )
     return result
 
@@ -202,6 +202,17 @@ class ProfileOptionBuilder:
     def with_file_output(self, outfile: str) -> ProfileOptionBuilder:
         """Writes the report into a file."""
         return self._with(output=f"file:outfile={outfile}")
+
+    def with_timeline_output(self, timeline_file: str) -> ProfileOptionBuilder:
+        """Writes a Chrome trace of each step into ``{timeline_file}_{step}``; needs a `tf.RunMetadata`."""
+        return self._with(output=f"timeline:outfile={timeline_file}")
+
+    def with_pprof_output(self, pprof_file: str) -> ProfileOptionBuilder:
+        """Refused: pprof's files of Python lines; raises `ValueError`. Write a report or a timeline."""
+        raise ValueError(
+            f"tf.profiler writes no pprof file ({pprof_file!r}); use with_file_output for the report of "
+            "profile_python, or with_timeline_output."
+        )
 
     def order_by(self, attribute: str) -> ProfileOptionBuilder:
         """Orders the nodes below one: by "name", or by a number, largest first."""

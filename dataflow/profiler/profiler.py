@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from dataflow.formats.local_paths import local_path
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
 from dataflow.profiler import views
 from dataflow.profiler.nodes import FIELDS, GraphNodeProto, MultiGraphNodeProto, measure
 from dataflow.profiler.options import ProfileOptionBuilder, complete
+from dataflow.summary.chrome_trace import Timeline
 
 _VIEWS: dict[str, Callable[..., Any]] = {
     "scope": views.by_scope,
@@ -91,16 +93,37 @@ def _run(graph: Graph, steps: Mapping[int, Any], cmd: str, options: Mapping[str,
     chosen = [m for s, found in steps.items() if options["step"] in (-1, s) for m in found]
     result = _VIEWS[cmd](measure(graph, chosen), options)
     kind, _, place = options["output"].partition(":outfile=")
-    if kind != "none":
+    if kind == "timeline":
+        _write_timelines(steps, options["step"], cmd, place)
+    elif kind != "none":
         _write("\n".join(_report(result, options)) + "\n", place if kind == "file" else None)
     return result
+
+
+def _write_timelines(steps: Mapping[int, Any], step: int, cmd: str, place: str) -> None:
+    """A Chrome trace ``{place}_{step}`` of one step, or of each with a step of -1."""
+    if cmd not in ("graph", "scope"):
+        raise ValueError(
+            f"tf.profiler writes timelines of the views 'graph' and 'scope', got cmd={cmd!r}; use "
+            "profile_graph or profile_name_scope."
+        )
+    chosen = {s: found for s, found in steps.items() if step in (-1, s)}
+    if not chosen:
+        raise ValueError(
+            f"A timeline needs the tf.RunMetadata of a run, and step {step} has none (those there are: "
+            f"{sorted(steps)}); pass run_meta to tf.profiler.profile, or call Profiler.add_step."
+        )
+    for number, found in chosen.items():
+        path = f"{place}_{number}"
+        _write(Timeline(found[-1].step_stats).generate_chrome_trace_format(), path)
+        print(f"Timeline file is written to {path}; load it at chrome://tracing or in Perfetto.")
 
 
 def _write(text: str, path: str | None) -> None:
     if path is None:
         print(text)
     else:
-        with open(path, "w") as file:
+        with open(local_path(path), "w") as file:
             file.write(text)
 
 

@@ -77,6 +77,16 @@ def test_layers_of_pictures() -> None:
     filters = tf.ones([2, 2, 1, 1])
     assert run_initialized(v2.nn.conv2d(image, filters, 1, "VALID")).shape == (1, 3, 3, 1)
     assert run_initialized(v2.nn.max_pool(image, 2, 2, "VALID")).shape == (1, 2, 2, 1)
+    sequence = np.arange(8, dtype=np.float32).reshape(1, 8, 1)
+    means = run_initialized(v2.nn.avg_pool(sequence, 3, 2, "SAME"))
+    np.testing.assert_array_equal(means.ravel(), [1, 3, 5, 6.5])
+    assert v2.nn.max_pool(np.zeros([1, 4, 4, 4, 2], np.float32), 2, 2, "SAME").shape == (
+        1,
+        2,
+        2,
+        2,
+        2,
+    )
     assert (
         run_initialized(v2.nn.avg_pool(input=image, ksize=2, strides=2, padding="SAME")).max() == 1
     )

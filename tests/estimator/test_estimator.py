@@ -182,6 +182,50 @@ def receiver():
     return make
 
 
+def best_exporter(**kwargs):
+    return E.BestExporter("best", receiver(), **kwargs)
+
+
+def exported(exporter, model, **result):
+    """Whether the exporter writes a model for this result of an evaluation."""
+    return exporter.export(model, f"{model.model_dir}/export/best", None, result, False) is not None
+
+
+def test_the_best_exporter_keeps_what_beats_all_before(tmp_path):
+    model = estimator(tmp_path)
+    model.train(input_fn(), steps=1)
+    best = best_exporter(exports_to_keep=2)
+    losses = [3.0, 4.0, 2.0, 2.0, 1.0, 1.5]
+    written = [exported(best, model, loss=x, global_step=i) for i, x in enumerate(losses)]
+    assert written == [True, False, True, False, True, False]
+    assert len(os.listdir(tmp_path / "export" / "best")) == 2
+
+
+@pytest.mark.parametrize("pattern", ["eval/*.tfevents.*", None])
+def test_a_second_run_knows_the_best_result_of_the_first(tmp_path, pattern):
+    model = estimator(tmp_path)
+    model.train(input_fn(), steps=20)
+    first = model.evaluate(input_fn(1))
+    assert exported(best_exporter(event_file_pattern=pattern), model, **first)
+    second_run = best_exporter(event_file_pattern=pattern)
+    worse = {**first, "loss": first["loss"] + 1, "global_step": 40}
+    assert exported(second_run, model, **worse) == (pattern is None)
+    better = {**first, "loss": first["loss"] / 2, "global_step": 60}
+    assert exported(second_run, model, **better)
+
+
+def test_the_best_exporter_refuses_what_it_cannot_compare():
+    with pytest.raises(ValueError, match="no argument best_eval_result"):
+        best_exporter(compare_fn=lambda a, b: True)
+    with pytest.raises(ValueError, match="no argument current_eval_result"):
+        best_exporter(compare_fn=lambda best_eval_result: True)
+    with pytest.raises(ValueError, match="must not be None"):
+        best_exporter(compare_fn=None)
+    best_exporter(compare_fn=lambda **results: True)
+    with pytest.raises(ValueError, match="The current evaluation's result needs the key 'loss'"):
+        E.exporters.loss_is_smaller({"loss": 1.0}, {"accuracy": 1.0})
+
+
 def test_predictions_are_exported_where_nothing_else_is_said(tmp_path):
     def doubles(features, labels, mode):
         y = 2.0 * features["x"] * tf.get_variable("w", [], initializer=tf.ones_initializer())

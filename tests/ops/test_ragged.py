@@ -212,3 +212,15 @@ def test_an_eager_one_prints_its_rows() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "<tf.RaggedTensor [[1, 2], [3]]>\n"
+
+
+def test_nested_value_rowids_come_outermost_first(graph):
+    values, rowids = [3, 1, 4, 1, 5, 9, 2, 6], [[0, 0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 2, 5, 5]]
+    make = tf.RaggedTensor.from_nested_value_rowids
+    with tf.Session() as sess:
+        result = sess.run(make(tf.constant(values), rowids, [2, 7]))
+    assert result.to_list() == [[[3, 1], [4, 1, 5], [9], []], [[], [2, 6], []]]
+    with pytest.raises(ValueError, match="nested_nrows must have the same length .* got 2 and 1"):
+        make(tf.constant([3, 1]), [[0, 1]], [1, 2])
+    with pytest.raises(TypeError, match="list of vectors"):
+        make(tf.constant([3, 1]), tf.constant([[0, 1]]))

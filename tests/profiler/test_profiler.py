@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -146,13 +147,49 @@ def test_the_report_is_printed_or_written(graph: Any, capsys: Any, tmp_path: Pat
     assert capsys.readouterr().out == ""
 
 
+def test_a_timeline_is_written_for_each_step(tmp_path: Path, graph: Any) -> None:
+    y = tf.matmul(tf.ones([4, 4]), tf.Variable(tf.ones([4, 4]), name="w"), name="product")
+    options = Builder(Builder.time_and_memory()).with_timeline_output(str(tmp_path / "trace"))
+    profiler = tf.profiler.Profiler(graph)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for step in (3, 7):
+            metadata = tf.RunMetadata()
+            sess.run(y, options=tf.RunOptions(trace_level=3), run_metadata=metadata)
+            profiler.add_step(step, metadata)
+    profiler.profile_name_scope(options.with_step(7).build())
+    assert [path.name for path in tmp_path.iterdir()] == ["trace_7"]
+    profiler.profile_graph(options.with_step(-1).build())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["trace_3", "trace_7"]
+    events = json.loads((tmp_path / "trace_3").read_text())["traceEvents"]
+    assert "product" in {event.get("args", {}).get("name") for event in events}
+
+
+def test_the_builder_sets_every_option() -> None:
+    options = Builder({}).with_max_depth(3).with_min_memory(1, 2, 3, 4)
+    options.with_min_execution_time(5, 6, 7).with_min_parameters(8).with_min_occurrence(9)
+    options.with_min_float_operations(10).with_accounted_types(["t"]).with_stdout_output()
+    options.with_node_names(["a"], ["b"], ["c"], ["d"])
+    built = options.build()
+    names = "max_depth bytes peak_bytes residual_bytes output_bytes micros accelerator_micros cpu_micros"
+    keys = [f"min_{n}" if n != "max_depth" else n for n in names.split()]
+    keys += ["min_params", "min_occurrence", "min_float_ops"]
+    assert [built[key] for key in keys] == [3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    names = "start_name_regexes show_name_regexes hide_name_regexes trim_name_regexes"
+    assert [built[name] for name in names.split()] == [["a"], ["b"], ["c"], ["d"]]
+    assert built["account_type_regexes"] == ["t"]
+    assert built["output"] == "stdout"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"cmd": "tree"}, "views"),
         ({"options": {"selct": []}}, "selct"),
         ({"options": {"select": ["speed"]}}, "speed"),
-        ({"options": {"output": "timeline:outfile=x"}}, "timeline"),
+        ({"options": {"output": "timeline:outfile=x"}}, "needs the tf.RunMetadata"),
+        ({"options": {"output": "timeline:outfile=x"}, "cmd": "op"}, "'graph' and 'scope'"),
+        ({"options": {"output": "pprof:outfile=x"}}, "pprof"),
         ({"op_log": object()}, "op_log"),
     ],
 )
