@@ -1,433 +1,207 @@
-"""`tf.flags` (and `tf.app.flags`): command-line flags as globals, parsed when first read."""
+"""`tf.flags` and `tf.app.flags`: absl's flags, as in TensorFlow since 1.5, parsed when one is first read.
+
+What absl refuses and programs count on is taken: the keywords of before 1.5 (``flag_name=``), a flag that a
+notebook's cell defines anew when it is run again, ``FLAGS._parse_flags()``, and, where nobody parsed the
+command line, arguments that no flag takes (Jupyter passes some of its own).
+"""
 
 from __future__ import annotations
 
-import argparse
 import functools
-import textwrap
-from collections.abc import Callable, Iterable
+import importlib
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from dataflow.flag_values import (
-    Definition as _Definition,
+from absl import flags as _absl
+from absl.flags import (
+    DEFINE as DEFINE,
+    ArgumentParser as ArgumentParser,
+    ArgumentSerializer as ArgumentSerializer,
+    BaseListParser as BaseListParser,
+    BooleanFlag as BooleanFlag,
+    BooleanParser as BooleanParser,
+    CantOpenFlagFileError as CantOpenFlagFileError,
+    CsvListSerializer as CsvListSerializer,
+    DEFINE_flag as DEFINE_flag,
+    DEFINE_multi as DEFINE_multi,
     DuplicateFlagError as DuplicateFlagError,
+    EnumClassFlag as EnumClassFlag,
+    EnumClassListSerializer as EnumClassListSerializer,
+    EnumClassParser as EnumClassParser,
+    EnumClassSerializer as EnumClassSerializer,
+    EnumFlag as EnumFlag,
+    EnumParser as EnumParser,
     Error as Error,
+    Flag as Flag,
+    FlagHolder as FlagHolder,
     FlagNameConflictsWithMethodError as FlagNameConflictsWithMethodError,
-    FlagValues,
+    FlagValues as FlagValues,
+    FloatParser as FloatParser,
     IllegalFlagValueError as IllegalFlagValueError,
+    IntegerParser as IntegerParser,
+    ListParser as ListParser,
+    ListSerializer as ListSerializer,
+    MultiEnumClassFlag as MultiEnumClassFlag,
+    MultiFlag as MultiFlag,
     UnparsedFlagAccessError as UnparsedFlagAccessError,
-    UnrecognizedFlagError,
+    UnrecognizedFlagError as UnrecognizedFlagError,
     ValidationError as ValidationError,
-    add_validator as _add_validator,
-    define as _add_flag,
-    to_bool as _to_bool,
+    WhitespaceSeparatedListParser as WhitespaceSeparatedListParser,
+    adopt_module_key_flags as adopt_module_key_flags,
+    declare_key_flag as declare_key_flag,
+    disclaim_key_flags as disclaim_key_flags,
+    doc_to_help as doc_to_help,
+    flag_dict_to_args as flag_dict_to_args,
+    get_help_width as get_help_width,
+    mark_bool_flags_as_mutual_exclusive as mark_bool_flags_as_mutual_exclusive,
+    mark_flag_as_required as mark_flag_as_required,
+    mark_flags_as_mutual_exclusive as mark_flags_as_mutual_exclusive,
+    mark_flags_as_required as mark_flags_as_required,
+    multi_flags_validator as multi_flags_validator,
+    override_value as override_value,
+    register_multi_flags_validator as register_multi_flags_validator,
+    register_validator as register_validator,
+    set_default as set_default,
+    text_wrap as text_wrap,
+    validator as validator,
 )
 
-FLAGS = FlagValues()
+# A flag belongs to the module that calls DEFINE_..., not to this one: absl's help lists the program's.
+disclaim_key_flags()
+
+_OLD_KEYWORDS = {"flag_name": "name", "default_value": "default", "docstring": "help"}
+_OF_TESTS = (
+    *("test_random_seed", "test_randomize_ordering_seed"),
+    *("test_srcdir", "test_tmpdir", "xml_output_file"),
+)
 
 
-def _old_keywords(define: Callable[..., None]) -> Callable[..., None]:
-    """Takes the keywords of before TensorFlow 1.5, too."""
-    renamed = {"flag_name": "name", "default_value": "default", "docstring": "help"}
+class _Shown:
+    """A flag in ``FLAGS.__flags``, which programs from before TensorFlow 1.5 print as its value."""
+
+    def __init__(self, flag: Any) -> None:
+        self._flag = flag
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._flag, name)
+
+    def __str__(self) -> str:
+        return str(self._flag.value)
+
+
+class _Flags:
+    """``FLAGS.name`` after ``DEFINE_...("name", default, help)``: ``absl.flags.FLAGS``, the command line read.
+
+    ``FLAGS(argv)`` parses a given list; otherwise ``sys.argv`` is parsed when a flag is first read.
+    """
+
+    def __init__(self, flags: FlagValues) -> None:
+        # Not as attributes: setting one sets a flag.
+        self.__dict__.update(absl_flags=flags, is_implicit=False)
+
+    def _parsed(self) -> FlagValues:
+        flags: FlagValues = self.__dict__["absl_flags"]
+        if not flags.is_parsed():
+            flags(sys.argv, known_only=True)
+            self.__dict__["is_implicit"] = True
+        return flags
+
+    def _defined(self, name: str) -> None:
+        """A flag that is defined when the command line was read already has its value from there, too."""
+        flags: FlagValues = self.__dict__["absl_flags"]
+        if self.__dict__["is_implicit"]:
+            alone = FlagValues()  # type: ignore[no-untyped-call]
+            alone[name] = flags[name]
+            alone(sys.argv, known_only=True)
+
+    def __getattr__(self, name: str) -> Any:
+        flags: FlagValues = self.__dict__["absl_flags"]
+        if name == "__flags":  # what programs of TensorFlow 1 list to print their flags
+            parsed = self._parsed()
+            return {flag: _Shown(parsed[flag]) for flag in parsed}
+        if name in _OF_TESTS and name not in flags:
+            importlib.import_module("absl.testing.absltest")  # which defines them
+        if name in flags:
+            return getattr(self._parsed(), name)
+        if name.startswith("_") or hasattr(FlagValues, name):
+            return getattr(flags, name)
+        known = ", ".join(sorted(flags)) or "none"
+        raise AttributeError(f"There is no flag {name!r}. Defined flags: {known}.")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        flags = self._parsed()
+        if name not in flags:  # as before TensorFlow 1.5
+            _absl.DEFINE(ArgumentParser(), name, None, "Set by the program.", flags)
+        setattr(flags, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.__dict__["absl_flags"], name)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.__dict__["absl_flags"][name]  # unparsed: absl asks while a flag is defined
+
+    def __setitem__(self, name: str, flag: Any) -> None:
+        self.__dict__["absl_flags"][name] = flag
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.__dict__["absl_flags"]
+
+    def __len__(self) -> int:
+        return len(self.__dict__["absl_flags"])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.__dict__["absl_flags"])
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["absl_flags"])
+
+    def __str__(self) -> str:
+        return str(self.__dict__["absl_flags"])
+
+    def __call__(self, argv: Any = None, known_only: bool = False) -> list[str]:
+        argv = sys.argv if argv is None else list(argv)
+        rest: list[str] = self.__dict__["absl_flags"](argv, known_only=known_only)
+        self.__dict__["is_implicit"] = False
+        return rest
+
+    def _parse_flags(self, args: list[str] | None = None) -> list[str]:
+        """Reads the command line now, as programs for TensorFlow before 1.5 do; returns what no flag takes."""
+        return self(["", *(sys.argv[1:] if args is None else args)], known_only=True)[1:]
+
+
+FLAGS = _Flags(_absl.FLAGS)
+
+
+def _definer(define: Callable[..., Any]) -> Callable[..., None]:
+    """``define`` with the keywords of before TensorFlow 1.5, which takes the place of a flag of that name."""
 
     @functools.wraps(define)
     def wrapped(*args: Any, **kwargs: Any) -> None:
-        define(*args, **{renamed.get(key, key): value for key, value in kwargs.items()})
+        kwargs = {_OLD_KEYWORDS.get(key, key): value for key, value in kwargs.items()}
+        flags = kwargs.get("flag_values", FLAGS)
+        name = kwargs["name"] if "name" in kwargs else args[0]
+        if name in flags:
+            delattr(flags, name)
+        define(*args, **kwargs)
+        if isinstance(flags, _Flags):
+            flags._defined(name)
 
     return wrapped
 
 
-def _number(read: Callable[[str], Any], lower: Any, upper: Any) -> Callable[[str], Any]:
-    def convert(text: str) -> Any:
-        value = read(text)
-        if (lower is not None and value < lower) or (upper is not None and value > upper):
-            raise argparse.ArgumentTypeError(
-                f"{text} is outside [{'' if lower is None else lower}, "
-                f"{'' if upper is None else upper}]"
-            )
-        return value
-
-    convert.__name__ = "number"  # argparse names it in its message
-    return convert
-
-
-def _define(
-    name: str,
-    default: Any,
-    help: str,
-    convert: Callable[[str], Any],
-    flags: FlagValues | None,
-    required: bool,
-    *,
-    is_bool: bool = False,
-    is_multi: bool = False,
-) -> None:
-    definition = _Definition(default, help or "", convert, is_bool, is_multi)
-    _add_flag(FLAGS if flags is None else flags, name, definition)
-    if required:
-        mark_flag_as_required(name, flags)
-
-
-@_old_keywords
-def DEFINE_string(
-    name: str,
-    default: Any,
-    help: str = "",
-    flag_values: FlagValues | None = None,
-    required: bool = False,
-) -> None:
-    """Defines a text flag."""
-    _define(name, default, help, str, flag_values, required)
-
-
-def _definer_of_numbers(
-    name: str, define: Callable[..., None], read: Callable[[str], Any], what: str
-) -> Callable[..., None]:
-    def definer(
-        name: str,
-        default: Any,
-        help: str = "",
-        lower_bound: float | None = None,
-        upper_bound: float | None = None,
-        flag_values: FlagValues | None = None,
-        required: bool = False,
-    ) -> None:
-        convert = _number(read, lower_bound, upper_bound)
-        define(name, default, help, convert, flag_values, required)
-
-    definer.__name__ = definer.__qualname__ = name
-    definer.__doc__ = f"Defines {what}; bounds belong to what is allowed."
-    return _old_keywords(definer)
-
-
-def _whole(text: str) -> int:
-    return int(text, 0)
-
-
-DEFINE_integer = _definer_of_numbers("DEFINE_integer", _define, _whole, "a whole-number flag")
-DEFINE_float = _definer_of_numbers("DEFINE_float", _define, float, "a number flag")
-
-
-@_old_keywords
-def DEFINE_boolean(
-    name: str,
-    default: Any,
-    help: str = "",
-    flag_values: FlagValues | None = None,
-    module_name: Any = None,
-    required: bool = False,
-) -> None:
-    """Defines a switch: ``--name``, ``--noname``, ``--name=false``."""
-    _define(name, default, help, _to_bool, flag_values, required, is_bool=True)
-
-
-DEFINE_bool = DEFINE_boolean
-
-
-@_old_keywords
-def DEFINE_enum(
-    name: str,
-    default: Any,
-    enum_values: Any,
-    help: str = "",
-    flag_values: FlagValues | None = None,
-    module_name: Any = None,
-    required: bool = False,
-) -> None:
-    """Defines a flag that takes one of ``enum_values``."""
-
-    def convert(text: str) -> str:
-        if text not in enum_values:
-            raise argparse.ArgumentTypeError(f"{text!r} is not one of {list(enum_values)}")
-        return text
-
-    _define(name, default, help, convert, flag_values, required)
-
-
-@_old_keywords
-def DEFINE_list(
-    name: str,
-    default: Any,
-    help: str = "",
-    flag_values: FlagValues | None = None,
-    required: bool = False,
-) -> None:
-    """Defines a flag that takes texts separated by commas."""
-    value = default.split(",") if isinstance(default, str) else default
-    convert = lambda text: text.split(",") if text else []
-    _define(name, value, help, convert, flag_values, required)
-
-
-@_old_keywords
-def DEFINE_spaceseplist(
-    name: str,
-    default: Any,
-    help: str = "",
-    comma_compat: bool = False,
-    flag_values: FlagValues | None = None,
-    required: bool = False,
-) -> None:
-    """Defines a flag that takes texts separated by white space, with ``comma_compat`` by commas, too."""
-
-    def convert(text: str) -> list[str]:
-        return (text.replace(",", " ") if comma_compat else text).split()
-
-    value = convert(default) if isinstance(default, str) else default
-    _define(name, value, help, convert, flag_values, required)
-
-
-def _define_multi(
-    name: str, default: Any, help: str, convert: Any, flags: Any, required: bool
-) -> None:
-    """A flag that may be given several times; its value is a list. A default of one value is a list of it."""
-    single = isinstance(default, str) or not isinstance(default, Iterable)
-    value = default if default is None else [default] if single else list(default)
-    _define(name, value, help, convert, flags, required, is_multi=True)
-
-
-DEFINE_multi_integer = _definer_of_numbers(
-    "DEFINE_multi_integer",
-    _define_multi,
-    _whole,
-    "a flag that may be given several times: a list of whole numbers",
-)
-DEFINE_multi_float = _definer_of_numbers(
-    "DEFINE_multi_float",
-    _define_multi,
-    float,
-    "a flag that may be given several times: a list of numbers",
-)
-
-
-@_old_keywords
-def DEFINE_multi_string(
-    name: str,
-    default: Any,
-    help: str = "",
-    flag_values: FlagValues | None = None,
-    required: bool = False,
-) -> None:
-    """Defines a flag that may be given several times: a list of texts."""
-    _define_multi(name, default, help, str, flag_values, required)
-
-
-@_old_keywords
-def DEFINE_multi_enum(
-    name: str,
-    default: Any,
-    enum_values: Any,
-    help: str = "",
-    flag_values: FlagValues | None = None,
-    case_sensitive: bool = True,
-    required: bool = False,
-) -> None:
-    """Defines a flag that may be given several times: a list of some of ``enum_values``."""
-    convert = _choice({str(value): value for value in enum_values}, case_sensitive)
-    _define_multi(name, default, help, convert, flag_values, required)
-
-
-def _choice(values: dict[str, Any], case_sensitive: bool) -> Callable[[str], Any]:
-    found = values if case_sensitive else {key.lower(): value for key, value in values.items()}
-
-    def convert(text: str) -> Any:
-        key = text if case_sensitive else text.lower()
-        if key not in found:
-            raise argparse.ArgumentTypeError(f"{text!r} is not one of {list(values)}")
-        return found[key]
-
-    return convert
-
-
-@_old_keywords
-def DEFINE_enum_class(
-    name: str,
-    default: Any,
-    enum_class: Any,
-    help: str = "",
-    flag_values: FlagValues | None = None,
-    module_name: Any = None,
-    case_sensitive: bool = False,
-    required: bool = False,
-) -> None:
-    """Defines a flag whose value is a member of ``enum_class``, given by its name."""
-    convert = _choice(dict(enum_class.__members__), case_sensitive)
-    value = convert(default) if isinstance(default, str) else default
-    _define(name, value, help, convert, flag_values, required)
-
-
-@_old_keywords
-def DEFINE_multi_enum_class(
-    name: str,
-    default: Any,
-    enum_class: Any,
-    help: str = "",
-    flag_values: FlagValues | None = None,
-    module_name: Any = None,
-    case_sensitive: bool = False,
-    required: bool = False,
-) -> None:
-    """Defines a flag that may be given several times: a list of members of ``enum_class``."""
-    convert = _choice(dict(enum_class.__members__), case_sensitive)
-    if isinstance(default, str):
-        default = convert(default)
-    elif isinstance(default, Iterable) and default is not enum_class:
-        default = [convert(d) if isinstance(d, str) else d for d in default]
-    _define_multi(name, default, help, convert, flag_values, required)
-
-
-def register_validator(
-    flag_name: str,
-    checker: Callable[[Any], Any],
-    message: str = "Flag validation failed",
-    flag_values: FlagValues | None = None,
-) -> None:
-    """Parsing raises `IllegalFlagValueError` with ``message`` where ``checker(value)`` is false."""
-    register_multi_flags_validator(
-        [flag_name],
-        lambda values: checker(values[flag_name]),
-        f"flag --{flag_name}: {message}",
-        flag_values,
-    )
-
-
-def validator(
-    flag_name: str, message: str = "Flag validation failed", flag_values: FlagValues | None = None
-) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Decorator: `register_validator` with the function."""
-
-    def decorate(checker: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        register_validator(flag_name, checker, message, flag_values)
-        return checker
-
-    return decorate
-
-
-def register_multi_flags_validator(
-    flag_names: Any,
-    multi_flags_checker: Callable[[dict[str, Any]], Any],
-    message: str = "Flags validation failed",
-    flag_values: FlagValues | None = None,
-) -> None:
-    """`register_validator` for several flags: the checker takes a dict of their values."""
-    flags = FLAGS if flag_values is None else flag_values
-    for name in flag_names:
-        if name not in flags:
-            raise UnrecognizedFlagError(f"There is no flag {name!r} to check.")
-    _add_validator(flags, flag_names, multi_flags_checker, message)
-    flags.unparse_flags()
-
-
-def multi_flags_validator(
-    flag_names: Any, message: str = "Flags validation failed", flag_values: FlagValues | None = None
-) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Decorator: `register_multi_flags_validator` with the function."""
-
-    def decorate(checker: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        register_multi_flags_validator(flag_names, checker, message, flag_values)
-        return checker
-
-    return decorate
-
-
-def mark_flags_as_mutual_exclusive(
-    flag_names: Any, required: bool = False, flag_values: FlagValues | None = None
-) -> None:
-    """At most one of the flags, with ``required`` exactly one, may have another value than None."""
-    _at_most_one(flag_names, required, flag_values, lambda value: value is not None)
-
-
-def mark_bool_flags_as_mutual_exclusive(
-    flag_names: Any, required: bool = False, flag_values: FlagValues | None = None
-) -> None:
-    """At most one of the flags, with ``required`` exactly one, may be true."""
-    _at_most_one(flag_names, required, flag_values, bool)
-
-
-def _at_most_one(names: Any, required: bool, flags: Any, given: Callable[[Any], Any]) -> None:
-    def check(values: dict[str, Any]) -> bool:
-        count = sum(1 for value in values.values() if given(value))
-        return count == 1 or (count == 0 and not required)
-
-    what = "Exactly" if required else "At most"
-    message = f"{what} one of ({', '.join(names)}) must be specified."
-    register_multi_flags_validator(names, check, message, flags)
-
-
-def set_default(flag_name: str, value: Any, flag_values: FlagValues | None = None) -> None:
-    """Gives a flag another default."""
-    (FLAGS if flag_values is None else flag_values).set_default(flag_name, value)
-
-
-def declare_key_flag(flag_name: str, flag_values: FlagValues | None = None) -> None:
-    """Does nothing: help lists all flags."""
-
-
-def adopt_module_key_flags(module: Any, flag_values: FlagValues | None = None) -> None:
-    """Does nothing: help lists all flags."""
-
-
-def disclaim_key_flags() -> None:
-    """Does nothing: help lists all flags."""
-
-
-def flag_dict_to_args(flag_map: dict[str, Any], multi_flags: Any = None) -> Iterable[str]:
-    """The arguments of a command line that give flags these values."""
-    for key, value in flag_map.items():
-        if value is None:
-            yield f"--{key}"
-        elif isinstance(value, bool):
-            yield f"--{key}" if value else f"--no{key}"
-        elif isinstance(value, str) or not isinstance(value, Iterable):
-            yield f"--{key}={value}"
-        elif multi_flags and key in multi_flags:
-            yield from (f"--{key}={item}" for item in value)
-        else:
-            yield f"--{key}={','.join(str(item) for item in value)}"
-
-
-def get_help_width() -> int:
-    """How many columns help has."""
-    return 80
-
-
-def text_wrap(
-    text: str, length: int | None = None, indent: str = "", firstline_indent: str | None = None
-) -> str:
-    """``text`` in lines of at most ``length`` characters, each indented."""
-    first = indent if firstline_indent is None else firstline_indent
-    width = length or get_help_width()
-    lines = []
-    for paragraph in text.strip().splitlines():
-        lines += textwrap.wrap(paragraph, width, initial_indent=first, subsequent_indent=indent)
-        first = indent
-    return "\n".join(lines)
-
-
-def doc_to_help(doc: str) -> str:
-    """A docstring as help: without its indentation, its lines joined within paragraphs."""
-    paragraphs = textwrap.dedent("    " + doc.strip() if "\n" in doc else doc.strip()).strip()
-    return "\n\n".join(" ".join(part.split()) for part in paragraphs.split("\n\n") if part.strip())
-
-
-def mark_flag_as_required(flag_name: str, flag_values: FlagValues | None = None) -> None:
-    """Parsing raises `ValueError` when the flag has no value."""
-    _add_validator(
-        FLAGS if flag_values is None else flag_values,
-        [flag_name],
-        lambda values: values[flag_name] is not None,
-        f"Flag --{flag_name} must be specified.",
-    )
-
-
-def mark_flags_as_required(flag_names: Any, flag_values: FlagValues | None = None) -> None:
-    """As `mark_flag_as_required`, for several flags."""
-    for name in flag_names:
-        mark_flag_as_required(name, flag_values)
-
-
-def __getattr__(name: str) -> Any:
-    from dataflow.namespaces import absent
-
-    if name.startswith("__"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    raise absent(__name__, name, globals())
+DEFINE_string = _definer(_absl.DEFINE_string)
+DEFINE_boolean = _definer(_absl.DEFINE_boolean)
+DEFINE_bool = _definer(_absl.DEFINE_bool)
+DEFINE_float = _definer(_absl.DEFINE_float)
+DEFINE_integer = _definer(_absl.DEFINE_integer)
+DEFINE_enum = _definer(_absl.DEFINE_enum)
+DEFINE_enum_class = _definer(_absl.DEFINE_enum_class)
+DEFINE_list = _definer(_absl.DEFINE_list)
+DEFINE_spaceseplist = _definer(_absl.DEFINE_spaceseplist)
+DEFINE_multi_string = _definer(_absl.DEFINE_multi_string)
+DEFINE_multi_integer = _definer(_absl.DEFINE_multi_integer)
+DEFINE_multi_float = _definer(_absl.DEFINE_multi_float)
+DEFINE_multi_enum = _definer(_absl.DEFINE_multi_enum)
+DEFINE_multi_enum_class = _definer(_absl.DEFINE_multi_enum_class)
+DEFINE_alias = _definer(_absl.DEFINE_alias)

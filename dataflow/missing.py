@@ -267,15 +267,6 @@ _GROUPS = (
         "dataflow is TensorFlow 1's graph mode; use the names of tf itself.",
     ),
     (
-        "flags",
-        "ArgumentParser ArgumentSerializer BaseListParser BooleanFlag BooleanParser "
-        "CantOpenFlagFileError CsvListSerializer DEFINE DEFINE_alias DEFINE_flag DEFINE_multi "
-        "EnumClassFlag EnumClassListSerializer EnumClassParser EnumClassSerializer EnumFlag "
-        "EnumParser Flag FlagHolder FloatParser IntegerParser ListParser ListSerializer "
-        "MultiEnumClassFlag MultiFlag WhitespaceSeparatedListParser override_value tf_decorator",
-        "it was absl's own: use the DEFINE_ function of the flag's type, or absl.flags.",
-    ),
-    (
         "data.Dataset",
         "bucket_by_sequence_length choose_from_datasets group_by_window rejection_resample "
         "sample_from_datasets",

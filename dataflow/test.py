@@ -7,6 +7,7 @@ import os
 import random
 import re
 import socket
+import sys
 import tempfile
 import threading
 import unittest
@@ -15,6 +16,7 @@ from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from absl.testing import absltest
 
 from dataflow.autodiff.gradient_checker import (
     compute_gradient as compute_gradient,
@@ -26,6 +28,7 @@ from dataflow.benchmark import (
     run_benchmarks,
 )
 from dataflow.errors import OpError
+from dataflow.flags import FLAGS
 from dataflow.graph.default_stacks import default_session, reset_default_graph
 from dataflow.graph.eager import executing_eagerly
 from dataflow.graph.eager_tensor import EagerTensor
@@ -41,7 +44,6 @@ from dataflow.runtime.devices import list_local_devices
 from dataflow.runtime.session import Session
 from dataflow.shapes import Dimension, TensorShape
 from dataflow.summary.writers import summary_state
-from dataflow.unit_asserts import TempDir, TempFile, UnitAsserts, make_file, make_folder
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
@@ -216,10 +218,13 @@ def _config(config: Any, force_gpu: bool) -> Any:
     return ConfigProto(allow_soft_placement=not force_gpu) if config is None else config
 
 
-class TestCase(UnitAsserts):
-    """`unittest.TestCase` with sessions, a clean graph for each test, and array comparisons."""
+class TestCase(absltest.TestCase):
+    """absl's `TestCase` with sessions, a clean graph for each test, and array comparisons."""
 
     __test__ = False
+
+    def __init__(self, methodName: str = "runTest") -> None:
+        super().__init__(methodName)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -228,6 +233,8 @@ class TestCase(UnitAsserts):
     def setUp(self) -> None:
         """Starts with a new default graph and fixed seeds."""
         super().setUp()
+        if not FLAGS.is_parsed():  # as below pytest, whose arguments are not the program's
+            FLAGS.mark_as_parsed()
         self._close_cached()
         with contextlib.suppress(AssertionError):
             reset_default_graph()
@@ -520,22 +527,6 @@ class TestCase(UnitAsserts):
                 os.dup2(kept, number)
                 os.close(kept)
 
-    def create_tempdir(self, name: str | None = None, cleanup: Any = None) -> TempDir:
-        """A new folder for this test: ``.full_path`` is its path. It goes with all of the process's."""
-        return make_folder(self.get_temp_dir(), name)
-
-    def create_tempfile(
-        self,
-        file_path: str | None = None,
-        content: str | bytes | None = None,
-        mode: str = "w",
-        encoding: str = "utf8",
-        errors: str = "strict",
-        cleanup: Any = None,
-    ) -> TempFile:
-        """A new file for this test, with some text or bytes: ``.full_path`` is its path."""
-        return make_file(self.get_temp_dir(), file_path, content, mode, encoding, errors)
-
     def enter_context(self, manager: Any) -> Any:
         """Enters a block that is left after `tearDown`."""
         result = type(manager).__enter__(manager)
@@ -620,7 +611,7 @@ class TestCase(UnitAsserts):
         self.assertEqual(expected, message, msg)
 
     @contextlib.contextmanager
-    def assertRaisesWithPredicateMatch(
+    def assertRaisesWithPredicateMatch(  # type: ignore[override]  # TensorFlow takes a regular expression, too
         self, exception_type: Any, expected_err_re_or_predicate: Any
     ) -> Iterator[None]:
         """The block raises, and the text matches the pattern (or the predicate holds)."""
@@ -680,20 +671,12 @@ def main(argv: Any = None) -> None:
 
     Flags that the program defined, and ``--test_tmpdir`` and its kin, are read first.
     """
-    import sys
-
-    from dataflow.flag_values import define_test_flags
-    from dataflow.flags import FLAGS
-
-    define_test_flags(FLAGS)
     given = list(sys.argv if argv is None else argv)
     wanted = [a.partition("=")[2] for a in given if re.match("--?benchmarks=", a)]
     if wanted:
         run_benchmarks(wanted[-1])
     else:
-        rest = FLAGS(given)
-        os.makedirs(FLAGS.test_tmpdir, exist_ok=True)
-        unittest.main(argv=rest)
+        absltest.main(argv=FLAGS(given, known_only=True))
 
 
 def is_built_with_xla() -> bool:

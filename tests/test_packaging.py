@@ -147,10 +147,17 @@ def test_the_console_script(unpacked):
     assert "dataflow = dataflow.cli:main" in entry_points.read_text()
 
 
-def test_numpy_is_the_only_core_dependency(project):
-    assert [re.split(r"[<>=\[ ]", name)[0] for name in project["project"]["dependencies"]] == [
-        "numpy"
-    ]
+def test_the_core_needs_numpy_and_the_flags_of_absl(project):
+    needed = [re.split(r"[<>=\[ ]", name)[0] for name in project["project"]["dependencies"]]
+    assert needed == ["absl-py", "numpy"]
+
+
+def test_the_flags_of_absl_load_when_they_are_asked_for():
+    program = "import sys, dataflow as tf; before = 'absl' in sys.modules; tf.flags; print(before, 'absl' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.split() == ["False", "True"], done.stderr
 
 
 def test_the_version_is_said_once(project):

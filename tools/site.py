@@ -65,8 +65,9 @@ _FIRST_LESSONS = ("01", "02")
 _OF_PYODIDE = ("numpy", "micropip", "ipython", "decorator")
 #: What some ops need, loaded where the distribution has it: bfloat16, and files of images.
 _IF_THERE = ("ml-dtypes", "pillow")
-#: What IPython and widgets need, with all that these require.
+#: What the engine, IPython and widgets need, with all that these require.
 _NEEDED = (
+    "absl-py",
     "stack_data",
     "prompt_toolkit",
     "pygments",

@@ -160,15 +160,8 @@ def _mend_pillow_drawing(module: types.ModuleType) -> None:
     put_missing(module.ImageDraw, textsize=textsize)
 
 
-def _share_flags(module: types.ModuleType) -> None:
-    from dataflow.shim.absl_flags import share_flags
-
-    share_flags(module)
-
-
 #: By module: what adds the names that it once had.
 COMPLETED: dict[str, Callable[[types.ModuleType], None]] = {
-    "absl.flags": _share_flags,
     "google.protobuf.text_format": old_protos.read_options,
     "h5py": old_h5py.mend,
     **old_matplotlib.MENDS,

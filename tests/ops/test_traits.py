@@ -303,8 +303,8 @@ BY_TYPE = {
     # The nodes of a file, before their ops are looked up.
     "graph/import_graph.py": "Merge NextIteration RefMerge RefNextIteration",
     # Nodes of a GraphDef, which need not be of this graph.
-    "graph_util.py": "CheckNumerics GatherV2 ReadVariableOp ResourceGather Shape VarHandleOp "
-    "VariableShape",
+    "graph_util.py": "Cast CheckNumerics DynamicStitch GatherV2 ParallelDynamicStitch ReadVariableOp "
+    "ResourceGather Shape VarHandleOp VariableShape",
     # TensorFlow's own list, which a caller may replace by another list of op types.
     "train/device_setter.py": "MutableHashTableOfTensorsV2 MutableHashTableV2 VarHandleOp Variable "
     "VariableV2",

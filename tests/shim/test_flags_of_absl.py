@@ -29,7 +29,6 @@ def main(argv):
     ],
 )
 def test_both_are_parsed_by_either_run(tmp_path: Path, imports: str, run: str) -> None:
-    pytest.importorskip("absl")
     script = tmp_path / "script.py"
     script.write_text(PROGRAM.format(imports=imports, run=run))
     command = [sys.executable, "-m", "dataflow", str(script), "--name=q", "--steps=5", "rest"]
