@@ -129,6 +129,11 @@ _GROUPS = (
         "use tf.contrib.linear_optimizer.SDCAOptimizer with tf.contrib.learn.LinearClassifier.",
     ),
     (
+        "contrib.timeseries",
+        "StructuralEnsembleRegressor",
+        "it was a Kalman filter; use tf.contrib.timeseries.ARRegressor with the same periodicities.",
+    ),
+    (
         "contrib.opt",
         "AGNCustomGetter AGNOptimizer ElasticAverageCustomGetter ElasticAverageOptimizer "
         "ModelAverageCustomGetter ModelAverageOptimizer DropStaleGradientOptimizer",
@@ -440,7 +445,6 @@ _CONTRIB = {
     "statsmodels": ("statistics", "use scipy.stats"),
     "tensorrt": ("NVIDIA's TensorRT", "leave it out: sessions compile graphs themselves"),
     "text": ("skip-gram sampling", "make the pairs in Python, as lesson 10 does"),
-    "timeseries": ("models of time series", "write the model with tf.nn.dynamic_rnn"),
     "verbs": ("RDMA between tasks", "leave it out: tf.cluster chooses the transport"),
 }
 

@@ -17,9 +17,12 @@ from dataflow.formats.summary_protos import (
 
 
 def result_summary(key: str, value: Any) -> Any:
-    """A number as a scalar, an array as a tensor, a serialized ``Summary`` with numbered tags; None for other bytes."""
+    """A number as a scalar, an array as a tensor, a serialized ``Summary`` with numbered tags; None for the rest."""
     if isinstance(value, bytes):
         return _numbered(key, value)
+    if isinstance(value, (tuple, list, dict)):
+        logging.warning("Skipping summary for %s: it is neither a number nor an array.", key)
+        return None
     if np.ndim(value) == 0:
         return scalar_summary(key, float(value))
     summary = new_summary()

@@ -68,6 +68,11 @@ python.debug.wrappers.{hooks local_cli_wrapper dumping_wrapper grpc_wrapper} : p
 contrib.linear_optimizer.python.sdca_optimizer : contrib.linear_optimizer
 contrib.linear_optimizer.python.ops.{sdca_ops sparse_feature_column} : contrib.sdca
 contrib.linear_optimizer.python.sdca_estimator : contrib.learn.svm contrib.learn.sdca_models
+contrib.timeseries.python.timeseries.{ar_model estimators head state_management saved_model_utils} : contrib.timeseries
+contrib.timeseries.python.timeseries.model : contrib.timeseries.models
+contrib.timeseries.python.timeseries.feature_keys : contrib.timeseries.keys
+contrib.timeseries.python.timeseries.{input_pipeline model_utils} : contrib.timeseries.readers contrib.timeseries.series_data
+contrib.timeseries.python.timeseries.math_utils : contrib.timeseries.input_statistics contrib.timeseries.models
 contrib.learn.python.learn.estimators.svm : contrib.learn.svm contrib.learn.sdca_models
 contrib.learn.python.learn.estimators.dnn_linear_combined : contrib.learn python.learn_names
 python.training.tracking.tracking : ops.trackable python.tracked_resources train

@@ -129,9 +129,9 @@ def test_absent_names_say_what_to_write_however_they_are_imported() -> None:
 import dataflow
 dataflow.as_tensorflow()
 result = [error_of(s) for s in (
-    "from tensorflow.contrib import timeseries",
-    "import tensorflow.contrib.timeseries.client as c",
-    "import tensorflow as tf; tf.contrib.timeseries",
+    "from tensorflow.contrib import verbs",
+    "import tensorflow.contrib.verbs.client as c",
+    "import tensorflow as tf; tf.contrib.verbs",
     "from tensorflow.nn import relux",
     "from tensorflow import reduce_men",
     "from tensorflow.python.ops import no_such_ops",
@@ -141,13 +141,13 @@ result = [error_of(s) for s in (
     "import tensorflow as tf; tf.contrib.rnn.NoSuchCell",
 )]
 import tensorflow as tf
-result.append([hasattr(tf.contrib, "timeseries"), hasattr(tf, "no_such"), tf.contrib.layers.__name__])
+result.append([hasattr(tf.contrib, "verbs"), hasattr(tf, "no_such"), tf.contrib.layers.__name__])
 """
     )
-    series = "tf.contrib.timeseries is not part of dataflow. It was models of time series: write"
-    assert found[0].startswith(f"ImportError: {series}")
-    assert found[1].startswith(f"ModuleNotFoundError: {series}")
-    assert found[2].startswith(f"AttributeError: {series}")
+    verbs = "tf.contrib.verbs is not part of dataflow. It was RDMA between tasks: leave"
+    assert found[0].startswith(f"ImportError: {verbs}")
+    assert found[1].startswith(f"ModuleNotFoundError: {verbs}")
+    assert found[2].startswith(f"AttributeError: {verbs}")
     assert "tf.nn.relux is not part of dataflow. Did you mean tf.nn.relu" in found[3]
     assert "Did you mean tf.reduce_mean" in found[4]
     assert found[5].startswith("ImportError: tf.python.ops.no_such_ops is not part of dataflow.")

@@ -322,9 +322,7 @@ def test_the_notebook_beside_the_lessons_runs(tmp_path: Path) -> None:
     answered, *lines = result.stdout.splitlines()
     assert answered == "<module 'tensorflow', answered by dataflow>"
     assert lines[0] == "1.15.0 is dataflow" and lines[1].startswith("slope 1.9")
-    assert (
-        "tf.contrib.timeseries is not part of dataflow. It was models of time series" in lines[-2]
-    )
+    assert "tf.contrib.verbs is not part of dataflow. It was RDMA between tasks" in lines[-2]
     assert lines[2] == "(True, True)" and lines[-1] == "True"
 
 
