@@ -28,6 +28,8 @@ class Accumulator:
         self.count = 0
         self.dropped = 0  # gradients of older steps, of this accumulator's variable
         self.total: Any = None
+        #: The last number of gradients in a mean, as an array of their dtype.
+        self._divisor: tuple[int, Any] = (0, None)
 
     def check(self, shape: Any) -> None:
         if self.dims is None or shape == self.dims:
@@ -66,10 +68,10 @@ class Accumulator:
                 None,
                 f"Shape mismatch: expected {list(total.shape)}, got {list(shape)}",
             )
-        elif type(total) is np.ndarray and total.flags.writeable:
-            total += gradient
-        else:
-            self.total = np.add(total, gradient, dtype=total.dtype)
+        elif type(total) is np.ndarray and total.flags.writeable and total.size > 1:
+            np.add(total, gradient, total)
+        else:  # NumPy takes ten times as long to change a single number in place
+            self.total = np.add(total, gradient)
 
     def take(self, context: Any, required: int) -> Any:
         if required <= 0:
@@ -95,8 +97,13 @@ class Accumulator:
         total = self.total
         if not self.mean:
             pass
-        elif type(total) is np.ndarray and total.flags.writeable and total.dtype.kind in "fc":
-            np.divide(total, self.count, out=total)
+        elif type(total) is np.ndarray and total.dtype.kind in "fc":
+            count, divisor = self._divisor
+            if count != self.count:
+                divisor = np.array(self.count, total.dtype)
+                self._divisor = self.count, divisor
+            in_place = total.flags.writeable and total.size > 1
+            total = np.divide(total, divisor, total if in_place else None)
         else:
             total = (total / self.count).astype(self.dtype.numpy, copy=False)
         return total if total.shape else total[()]
@@ -156,19 +163,16 @@ class SparseAccumulator(Accumulator):
 _REASON = "gradients are collected in the host's memory"
 
 
-@kernel("ConditionalAccumulator", "ResourceConditionalAccumulator", stateful=True)
+@kernel("ConditionalAccumulator", "ResourceConditionalAccumulator", stateful=True, looks_up=True)
 def conditional_accumulator_kernel(
     context: KernelContext, *, dtype: Any, shape: Any, reduction_type: str
 ) -> Any:
-    changes, found, _ = context.found
-    if changes == context.resources.changes:
-        return found
     return context.resource(
         "accumulator", lambda: Accumulator(context.resource_name, dtype, shape, reduction_type)
     )
 
 
-@kernel("SparseConditionalAccumulator", stateful=True)
+@kernel("SparseConditionalAccumulator", stateful=True, looks_up=True)
 def sparse_conditional_accumulator_kernel(
     context: KernelContext, *, dtype: Any, shape: Any, reduction_type: str
 ) -> Any:

@@ -39,24 +39,21 @@ _REASON = "queues hold their elements in the host's memory"
 _NUMBERS = "biufc"
 
 
-@kernel("FIFOQueueV2", stateful=True)
+@kernel("FIFOQueueV2", stateful=True, looks_up=True)
 def fifo_queue_kernel(
     context: KernelContext, *, component_types: Any, shapes: Any, capacity: int
 ) -> Any:
-    changes, found, _ = context.found
-    if changes == context.resources.changes:
-        return found
     return _make(context, Queue, component_types, shapes, capacity)
 
 
-@kernel("PaddingFIFOQueueV2", stateful=True)
+@kernel("PaddingFIFOQueueV2", stateful=True, looks_up=True)
 def padding_fifo_queue_kernel(
     context: KernelContext, *, component_types: Any, shapes: Any, capacity: int
 ) -> Any:
     return _make(context, PaddingQueue, component_types, shapes, capacity)
 
 
-@kernel("PriorityQueueV2", stateful=True)
+@kernel("PriorityQueueV2", stateful=True, looks_up=True)
 def priority_queue_kernel(
     context: KernelContext, *, component_types: Any, shapes: Any, capacity: int
 ) -> Any:
@@ -115,7 +112,7 @@ def queue_enqueue_many_kernel(
     context: KernelContext, handle: Any, components: list[Any]
 ) -> tuple[()]:
     if len(components) == 1:
-        elements = list(zip(_owned_elements(components[0]), strict=True))
+        elements = list(zip(_owned_elements(components[0])))
     else:
         counts = {np.shape(c)[0] for c in components}
         if len(counts) != 1:

@@ -33,6 +33,8 @@ class Kernel(NamedTuple):
     takes_out: bool = False
     #: It moves elements or looks at their bytes, and computes nothing with them.
     any_dtype: bool = False
+    #: It has no inputs, and does no more than find its resource.
+    looks_up: bool = False
 
 
 _kernels: dict[tuple[str, str], Kernel] = {}
@@ -47,6 +49,7 @@ def kernel(
     cpu_only: str | None = None,
     takes_out: bool = False,
     any_dtype: bool = False,
+    looks_up: bool = False,
     attrs: tuple[str, ...] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers a kernel for one or more op types.
@@ -58,6 +61,8 @@ def kernel(
     caller's or ``None``; where the result has its dtype and shape it may be written there.
     ``any_dtype=True``: elements are moved, or their bytes looked at, so that arrays of bfloat16
     come as they are; other kernels get them as float32 (see `bfloat16`).
+    ``looks_up=True``: the kernel returns `KernelContext.resource`, and is not called while what it
+    found last is valid.
     ``attrs`` names the attributes of a function that takes them as ``**attrs``.
     """
     if cpu_only is not None:
@@ -75,7 +80,8 @@ def kernel(
                 if key in _kernels:
                     raise ValueError(f"two {device} kernels for {op_type}")
                 _kernels[key] = Kernel(
-                    op_type, function, devices, stateful, factory, wanted, takes_out, any_dtype
+                    *(op_type, function, devices, stateful, factory, wanted),
+                    *(takes_out, any_dtype, looks_up),
                 )
         return function
 

@@ -100,6 +100,16 @@ class KernelContext:
         self.found = changes, found, kind
         return found
 
+    def found_or(self, look_up: Callable[[], Any]) -> Callable[[], Any]:
+        """A function that returns what `resource` last found, or ``look_up()`` where that may be outdated."""
+        resources = self.resources
+
+        def find() -> Any:
+            changes, found, _ = self.found
+            return found if changes == resources.changes else look_up()
+
+        return find
+
     def postpone_unless(
         self, condition: WatchedCondition, ready: Callable[[], bool], again: bool = True
     ) -> None:

@@ -436,7 +436,8 @@ class Plan:
             device,
             op.device,
         )
-        return on_device(where, bind_node(found, context, op))
+        call = bind_node(found, context, op)
+        return on_device(where, context.found_or(call) if found.looks_up else call)
 
     def op_state(self, op_name: str) -> dict[str, Any]:
         """An op's state between runs: for the life of the session or of a bound function."""

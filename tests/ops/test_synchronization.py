@@ -76,7 +76,7 @@ def test_taking_waits_for_enough_gradients() -> None:
 
 @pytest.mark.parametrize("reduction", ["MEAN", "SUM"])
 @pytest.mark.parametrize("dtype", [tf.float32, tf.float64, tf.int32])
-@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("shape", [(), (1,), (3,)])
 def test_gradients_that_nobody_may_change_give_what_others_give(
     shape: tuple[int, ...], dtype: Any, reduction: str
 ) -> None:
@@ -217,7 +217,7 @@ def test_two_sections_in_one_run() -> None:
 
 @pytest.mark.parametrize("reduction", ["MEAN", "SUM"])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "complex64"])
-@pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 2)])
 def test_gradients_that_nobody_changes_are_added_and_left_as_they_were(
     reduction: str, dtype: str, shape: tuple[int, ...]
 ) -> None:

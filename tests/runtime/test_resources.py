@@ -33,6 +33,21 @@ def test_a_resource_is_looked_up_anew_after_a_change(change):
     assert context.resource("kind", object) is not made
 
 
+def test_a_kernel_that_looks_up_is_not_called_while_what_it_found_is_valid():
+    resources, calls = ResourceManager(), []
+    context = context_of(resources)
+
+    def look_up():
+        calls.append(1)
+        return context.resource("kind", object)
+
+    find = context.found_or(look_up)
+    made = find()
+    assert find() is made and len(calls) == 1
+    resources.clear()
+    assert find() is not made and len(calls) == 2
+
+
 def test_what_does_not_fit_is_refused_each_time():
     resources = ResourceManager()
     context = context_of(resources)

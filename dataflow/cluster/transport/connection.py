@@ -52,7 +52,7 @@ from dataflow.cluster.transport.messages import (
     Message,
     ProtocolError,
 )
-from dataflow.cluster.transport.shm_receive import IncomingSegments, Lease
+from dataflow.cluster.transport.shm_receive import IncomingSegments
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES, OutgoingSegments, Place
 from dataflow.cluster.transport.shm_vector import vector_of
 from dataflow.cluster.transport.sockets import notice_silence, wait_readable
@@ -509,23 +509,18 @@ class Connection:
 
     def _receive_like_before(self) -> Message | None:
         """The next message, if all of it has arrived and it matches a template."""
-        first = self._start
+        first, buffer = self._start, self._buffer
         have = self._end - first
         if have < _HEADER_BYTES:
             return None
-        begins, id = BEGINNING.unpack_from(self._buffer, first)
+        begins, id = _unpack_beginning(buffer, first)
         for form in self._received.get(begins, ()):
-            if have >= form.size and self._buffer.startswith(form.rest, first + BEGINNING.size):
-                self._start = first + form.size
-                self.bytes_received += form.size
+            size = form.size
+            if have >= size and buffer.startswith(form.rest, first + _BEGINNING_BYTES):
+                self._start = first + size
+                self.bytes_received += size
                 self.shared_bytes_received += form.shared_bytes
-                tensors = []
-                for shape, dtype, at, end in form.tensors:
-                    if dtype is None:
-                        tensors.append(np.asarray(Lease(at, end)))
-                    else:
-                        data = self._buffer[first + at : first + end]
-                        tensors.append(np.ndarray(shape, dtype, data))
+                tensors = form.read(buffer, first)
                 # As `Message(...)`, whose `__new__` is a function in Python.
                 return _new_tuple(Message, (form.kind, form.tag, id, tensors, None, form.flags))
         return None
@@ -686,7 +681,8 @@ def _size_of(buffers: list[Any]) -> int:
     return size
 
 
-_HEADER_BYTES = HEADER.size
+_HEADER_BYTES, _BEGINNING_BYTES = HEADER.size, BEGINNING.size
+_unpack_beginning = BEGINNING.unpack_from
 _new_tuple = tuple.__new__
 _BOOL = np.dtype(np.bool_)
 

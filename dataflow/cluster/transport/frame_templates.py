@@ -25,7 +25,7 @@ from dataflow.cluster.transport.messages import (
     Message,
     parse_meta,
 )
-from dataflow.cluster.transport.shm_receive import IncomingSegments
+from dataflow.cluster.transport.shm_receive import IncomingSegments, Lease
 from dataflow.cluster.transport.shm_send import OutgoingSegments, Place, put
 
 #: Magic, kind, flags and tag as one number; id. The rest of the header follows.
@@ -39,11 +39,14 @@ _MOST_OF_A_KEY = 8
 JOIN_BYTES = 1 << 12
 #: The same for the frame of a template, which is joined and sent without any decision in between.
 WHOLE_BYTES = 1 << 16
-#: So often a template is used before `SentTemplate.whole` is made: to make it costs as much as 50 frames.
-_USES_BEFORE_WHOLE = 16
+#: So often a template is used before `SentTemplate.whole` or `ReceivedTemplate.read` is written for it: that
+#: costs as much as 50 frames.
+_USES_BEFORE_CODE = 16
 #: The most bytes before the payload of a frame that is worth a template.
 _LONGEST = 1024
 _BOOL = np.dtype(np.bool_)
+#: How whole numbers are read, by the dtype's character.
+_NUMBERS = {np.dtype(name).char: struct.Struct(code) for name, code in (("i4", "<i"), ("i8", "<q"))}
 
 
 class SentTemplate:
@@ -92,7 +95,7 @@ class SentTemplate:
         there is no room for one in shared memory."""
         types = self.types
         self._uses += 1
-        if self._uses == _USES_BEFORE_WHOLE and self.size <= WHOLE_BYTES:
+        if self._uses == _USES_BEFORE_CODE and self.size <= WHOLE_BYTES:
             self.whole = _joiner(self)
         if len(tensors) != len(types):
             return None
@@ -180,10 +183,14 @@ class ReceivedTemplate:
     """The template of a frame that was received; ``rest`` is the bytes between its id and its payload.
 
     ``size`` in bytes is the frame's, ``shared_bytes`` that of its tensors in shared memory.
-    `Connection` reads such frames itself: a call for each took as long as reading a tensor.
+    ``read(buffer, first)``: the tensors of such a frame that begins at an offset of a buffer; of rank 0 they may
+    be NumPy's numbers.
     """
 
-    __slots__ = ("flags", "kind", "rest", "shared_bytes", "size", "tag", "tensors")
+    __slots__ = (
+        *("_tensors", "_uses", "flags", "kind", "read", "rest"),
+        *("shared_bytes", "size", "tag"),
+    )
 
     def __init__(
         self,
@@ -198,15 +205,49 @@ class ReceivedTemplate:
         self.size = size
         self.shared_bytes = sum(d.num_bytes for d in descriptors if d.place == SHARED)
         #: Shape, dtype and where the bytes are; or nothing, and what a `Lease` is made of.
-        self.tensors: list[tuple[Any, Any, Any, Any]] = []
+        self._tensors: list[tuple[Any, Any, Any, Any]] = []
+        self._uses = 0
+        self.read: Callable[[bytearray, int], list[Any]] = self._read
         at = len(begins)
         for descriptor in descriptors:
             dtype, shape, place, _, num_bytes, *_ = descriptor
             if place == SHARED:
-                self.tensors.append((None, None, *incoming.find(descriptor)))
+                self._tensors.append((None, None, *incoming.find(descriptor)))
                 continue
-            self.tensors.append((shape, dtype, at, at + num_bytes))
+            self._tensors.append((shape, dtype, at, at + num_bytes))
             at += num_bytes
+
+    def _read(self, buffer: bytearray, first: int) -> list[Any]:
+        """`read`, until it has been used often enough to be written out."""
+        self._uses += 1
+        if self._uses == _USES_BEFORE_CODE:
+            self.read = _reader(self._tensors)
+        tensors = []
+        for shape, dtype, at, end in self._tensors:
+            if dtype is None:
+                tensors.append(np.asarray(Lease(at, end)))
+            else:
+                tensors.append(np.ndarray(shape, dtype, buffer[first + at : first + end]))
+        return tensors
+
+
+def _reader(tensors: Sequence[tuple[Any, Any, Any, Any]]) -> Callable[[bytearray, int], list[Any]]:
+    """`ReceivedTemplate.read` without a loop. Whole numbers are not made into arrays first."""
+    scope: dict[str, Any] = {"asarray": np.asarray, "Lease": Lease, "ndarray": np.ndarray}
+    parts = []
+    for number, (shape, dtype, at, end) in enumerate(tensors):
+        if dtype is None:
+            scope |= {f"mapping{number}": at, f"seat{number}": end}
+            parts.append(f"asarray(Lease(mapping{number}, seat{number}))")
+        elif not shape and dtype.char in _NUMBERS:
+            scope |= {f"type{number}": dtype.type, f"get{number}": _NUMBERS[dtype.char].unpack_from}
+            parts.append(f"type{number}(get{number}(buffer, first + {at})[0])")
+        else:
+            scope |= {f"shape{number}": shape, f"dtype{number}": dtype}
+            data = f"buffer[first + {at} : first + {end}]"
+            parts.append(f"ndarray(shape{number}, dtype{number}, {data})")
+    exec(f"def read(buffer, first):\n    return [{', '.join(parts)}]", scope)
+    return scope["read"]  # type: ignore[no-any-return]
 
 
 def received_template(

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from dataflow.cluster.transport import messages
-from dataflow.cluster.transport.frame_templates import WHOLE_BYTES, sent_template
-from dataflow.cluster.transport.messages import Kind
+from dataflow.cluster.transport.frame_templates import (
+    WHOLE_BYTES,
+    received_template,
+    sent_template,
+)
+from dataflow.cluster.transport.messages import HEADER, Kind, Message, parse_meta
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES, OutgoingSegments
 
 
@@ -68,6 +72,32 @@ def test_tensors_that_differ_do_not_fit_a_template(others):
     form = used_often([np.float32(1), ARRAY])
     assert form.whole(1, others) is None
     assert form.buffers(1, others) is None
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        [],
+        [np.int64(-(2**63)), ARRAY],
+        [np.int32(2**31 - 1), np.float32(1.5), np.array(7)],
+        [np.zeros((0, 3)), np.full((1, 1), -1), np.complex64(1 + 2j)],
+    ],
+)
+def test_a_frame_is_read_alike_however_often_its_template_was_used(tensors):
+    frame = joined(5, tensors)
+    begins = bytes(encoded(5, tensors)[0])
+    descriptors, _ = parse_meta(begins[HEADER.size :], len(tensors), len(frame) - len(begins))
+    message = Message(Kind.DATA, 3, 5, [], None, 1)
+    form = received_template(message, begins, descriptors, len(frame), None)
+    buffer = bytearray(b"..." + frame)
+    slow = form.read
+    for use in range(20):
+        read = form.read(buffer, 3)
+        assert (form.read == slow) == (use < 15)
+        assert [(x.shape, x.dtype) for x in read] == [(x.shape, x.dtype) for x in tensors]
+        assert all(np.array_equal(x, y) for x, y in zip(read, tensors, strict=True))
+    buffer[:] = bytes(len(buffer))
+    assert all(np.array_equal(x, y) for x, y in zip(read, tensors, strict=True)), "its own memory"
 
 
 def test_large_frames_stay_in_pieces():
