@@ -69,6 +69,13 @@ def _checked(ref: Any, value: Any) -> Any:
     return ref.exclusive()
 
 
+def _change_in_place(xp: Module, change: Any, array: Array, value: Array) -> None:
+    if xp is np and array.size == 1:  # in place NumPy takes ten times as long for a single number
+        array[...] = change(array, value)
+    else:
+        change(array, value, out=array)
+
+
 @kernel("AssignAdd", "AssignAddVariableOp")
 def assign_add_kernel(xp: Module, ref: Any, value: Array) -> None:
     with ref.lock:
@@ -81,15 +88,13 @@ def assign_add_kernel(xp: Module, ref: Any, value: Array) -> None:
             # A global step: a new number costs less than to make sure that nobody holds the old one.
             ref.array = np.array(ref.array[()] + value)
             return
-        array = _checked(ref, value)
-        xp.add(array, value, out=array)
+        _change_in_place(xp, xp.add, _checked(ref, value), value)
 
 
 @kernel("AssignSub", "AssignSubVariableOp")
 def assign_sub_kernel(xp: Module, ref: Any, value: Array) -> None:
     with ref.lock:
-        array = _checked(ref, value)
-        xp.subtract(array, value, out=array)
+        _change_in_place(xp, xp.subtract, _checked(ref, value), value)
 
 
 @kernel("IsVariableInitialized", "VarIsInitializedOp")

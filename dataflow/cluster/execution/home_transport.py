@@ -48,6 +48,7 @@ class Registered:
     ) -> None:
         plan = partition.plan
         self.partition = partition
+        self._load = partition.session.load
         self.session = session
         self.home = home
         self.addresses = addresses
@@ -91,7 +92,7 @@ class Registered:
         ``None`` if a read fails, or the task is slowed down.
         """
         connection, partition = transport.connection, self.partition
-        load = partition.session.load
+        load = self._load
         if load.delay_seconds:
             return None
         if partition.is_new:

@@ -23,6 +23,10 @@ from dataflow.cluster.transport.connection_errors import TooLong
 from dataflow.cluster.transport.messages import Message
 
 
+#: Messages taken in before the next look for others. Python allocates room for 1023 unless told.
+_MOST_EVENTS = 32
+
+
 class ShortWork(Protocol):
     """The interface that a group needs of a message handler."""
 
@@ -111,7 +115,7 @@ class LeaderFollowers:
     def _lead(self, own: _Follower) -> None:
         """Receive for all until the own connection needs this thread; then another thread leads."""
         while not own.left:
-            for fd, _ in self._epoll.poll():
+            for fd, _ in self._epoll.poll(None, _MOST_EVENTS):
                 if fd == self._wake_fd:
                     with contextlib.suppress(BlockingIOError):
                         os.eventfd_read(fd)
