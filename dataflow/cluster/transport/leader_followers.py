@@ -22,7 +22,6 @@ from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_errors import TooLong
 from dataflow.cluster.transport.messages import Message
 
-
 #: Messages taken in before the next look for others. Python allocates room for 1023 unless told.
 _MOST_EVENTS = 32
 
