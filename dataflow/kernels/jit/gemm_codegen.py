@@ -10,7 +10,7 @@ import functools
 from dataflow.kernels.jit.isa import BLOCK, NUMBER_BYTES, PLAIN, TILE_FIELDS, Isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
 from dataflow.kernels.jit.microkernel import call_tile
-from dataflow.kernels.jit.packing import pack_strips, prefetch_part
+from dataflow.kernels.jit.packing import RATE_BITS, pack_strips, prefetch_part
 from dataflow.kernels.jit.shared_functions import (
     PACK_ROWS,
     PACK_TRANSPOSED,
@@ -113,25 +113,55 @@ class _Product:
         return field["most_steps"]
 
     def _find_next(self) -> None:
-        """Where what comes after this block lies; 0 where it has been read before."""
+        """What comes after this block, as `prefetch_part` takes it; at 0 where it has been read before."""
         w, field = self.w, self.field
         next_step = w.op("add", self.first_step, field["most_steps"])
         next_row = w.op("add", self.first_row, field["most_rows"])
         more_steps = w.compare("slt", next_step, field["steps"])
         more_rows = w.compare("slt", next_row, field["rows"])
-        ends = w.select(more_steps, 0, w.select(more_rows, 0, 1))
         rows_below = w.at(field["left"], (next_row, field["left_row"]))
-        steps_right = w.at(self.left, (next_step, field["left_step"]))
+        steps_beside = w.at(self.left, (next_step, field["left_step"]))
         after = w.select(more_rows, rows_below, field["next_left"])
-        self.next_left = w.select(more_steps, steps_right, after)
-        self.next_right, self.next_out = (
-            w.op("mul", ends, field[f"next_{name}"]) for name in ("right", "out")
-        )
-        # The first panel after this block's last one.
+        left = w.select(more_steps, steps_beside, after)
+        # Later blocks of rows find the right numbers in a cache, and panels that are there lie one after the other.
+        is_first = w.compare("eq", self.first_row, 0)
+        packed = w.compare("eq", field["kept"], THERE)
         steps_below = w.at(field["right"], (next_step, field["right_row"]))
-        self.panel_below = w.select(more_steps, steps_below, 0)
-        packs = w.select(w.compare("eq", self.first_row, 0), TO_STAY, IN_PASSING)
-        self.packs = w.compare("sle", field["kept"], packs)
+        unread = w.select(packed, 0, w.select(is_first, steps_below, 0))
+        right = w.select(more_steps, unread, w.select(more_rows, 0, field["next_right"]))
+        out = w.select(more_steps, 0, w.select(more_rows, 0, field["next_out"]))
+        by_rows = w.compare("eq", field["left_step"], NUMBER_BYTES)
+        by_steps = self.plain
+        columns = field["columns"]
+        # Packing the first panel of some steps prefetches the second one.
+        widest = w.op("mul", self._vectors_of(columns), self.isa.lanes)
+        here = w.select(more_steps, w.least(columns, widest), columns)
+        self.part_of = w.op("mul", self.rows, columns)
+        self.nexts = [
+            (start, lines, w.op("mul", numbers, NUMBER_BYTES), stride, self._rate(lines))
+            for start, lines, numbers, stride in (
+                (
+                    left,
+                    w.select(by_rows, self.rows, self.steps),
+                    w.select(by_rows, self.steps, self.rows),
+                    w.select(by_rows, field["left_row"], field["left_step"]),
+                ),
+                (
+                    right,
+                    w.select(by_steps, self.steps, columns),
+                    w.select(by_steps, here, self.steps),
+                    self.right_stride,
+                ),
+                (out, self.rows, columns, field["out_row"]),
+            )
+        ]
+        any_next = w.op("or", w.op("or", left, right), out)
+        self.is_any_next = w.compare("ne", any_next, 0)
+
+    def _rate(self, lines: str) -> str:
+        """How many of the lines are prefetched for each number of the block's output."""
+        w = self.w
+        return w.quotient_up(w.op("shl", lines, RATE_BITS), self.part_of)
 
     def _panel(self, column: str) -> str:
         w, isa, field = self.w, self.isa, self.field
@@ -145,23 +175,11 @@ class _Product:
         for name, number in (("count", self.steps), ("mask", mask), ("adds", self.adds)):
             self._set_tile(name, number)
         self.first_out = w.at(self.out, (column, NUMBER_BYTES))
-        self._find_next_panel(column, remaining, width)
+        self.column, self.width = column, w.least(remaining, width)
         most = w.select(self.packs_left, self.strip_rows, self._most_rows(vectors))
         w.store("i64", w.quotient_up(self.rows, most), self.tiles_left)
         w.loop(self.rows, self._tile)
         return width
-
-    def _find_next_panel(self, column: str, remaining: str, width: str) -> None:
-        """Where the next panel lies in a plain right matrix; 0 where it is not packed, or transposed."""
-        w, field = self.w, self.field
-        self.column, self.width = column, w.least(remaining, width)
-        is_last = w.compare("sle", remaining, width)
-        beside = w.op("add", self.right, w.op("mul", width, NUMBER_BYTES))
-        following = w.select(is_last, self.panel_below, beside)
-        left_over = w.select(is_last, field["columns"], w.op("sub", remaining, width))
-        most = w.op("mul", self._vectors_of(left_over), self.isa.lanes)
-        self.next_width = w.least(left_over, most)
-        self.next_panel = w.select(w.put(f"and i1 {self.packs}, {self.plain}"), following, 0)
 
     def _vectors_of(self, columns: str) -> str:
         """How many vectors wide the first of the panels with so many ``columns`` is."""
@@ -182,7 +200,7 @@ class _Product:
         ``last``: the columns in the last of its vectors, and ``mask`` their bits.
         """
         w, field = self.w, self.field
-        self.right = right = w.at(
+        right = w.at(
             field["right"],
             (self.first_step, field["right_row"]),
             (column, field["right_column"]),
@@ -223,39 +241,18 @@ class _Product:
             w.at(self.first_out, (row, field["out_row"])),
             self.tile_table,
         )
-        self._prefetch_next(row, here)
+        w.when(self.is_any_next, lambda: self._prefetch_next(row, here))
         return here
 
     def _prefetch_next(self, row: str, here: str) -> None:
         """After a tile: a part of what comes next, as large as the tile is of the block."""
-        w, field = self.w, self.field
-        by_rows = w.compare("eq", field["left_step"], NUMBER_BYTES)
-        left = (
-            w.select(by_rows, self.rows, self.steps),
-            w.op("mul", w.select(by_rows, self.steps, self.rows), NUMBER_BYTES),
-            w.select(by_rows, field["left_row"], field["left_step"]),
-        )
-        right = (
-            w.select(self.plain, self.steps, field["columns"]),
-            w.op("mul", w.select(self.plain, field["columns"], self.steps), NUMBER_BYTES),
-            self.right_stride,
-        )
-        out = self.rows, w.op("mul", field["columns"], NUMBER_BYTES), field["out_row"]
-        panel = self.steps, w.op("mul", self.next_width, NUMBER_BYTES), field["right_row"]
-        below = w.op("add", row, here)
-        whole = w.op("mul", self.rows, field["columns"])
+        w = self.w
         before = w.op("mul", self.rows, self.column)
-        of_block = (*(w.at(before, (x, self.width)) for x in (row, below)), whole)
-        of_panel = row, below, self.rows
+        part = [w.at(before, (x, self.width)) for x in (row, w.op("add", row, here))]
 
         def prefetch(*numbers: str) -> None:
             w.call("@prefetch", *[("i64", x) for x in numbers])
 
-        for start, sizes, part in (
-            (self.next_left, left, of_block),
-            (self.next_right, right, of_block),
-            (self.next_out, out, of_block),
-            (self.next_panel, panel, of_panel),
-        ):
-            body = functools.partial(prefetch, start, *sizes, *part)
-            w.when(w.compare("ne", start, 0), body)
+        for numbers in self.nexts:
+            body = functools.partial(prefetch, *numbers, *part)
+            w.when(w.compare("ne", numbers[0], 0), body)

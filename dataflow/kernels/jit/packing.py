@@ -13,7 +13,7 @@ from dataflow.kernels.jit.llvm_builder import Writer, mask_of, vector_of, vector
 #: Lines of a left matrix that are read together: they may all lie in one set of the L1 cache, which has eight places
 #: or more. The next ones are prefetched meanwhile: the hardware does not foresee where they begin.
 _LINES_TOGETHER = 8
-CACHE_LINE = 64
+CACHE_LINE, RATE_BITS = 64, 20
 
 
 def _function(name: str) -> Writer:
@@ -29,12 +29,17 @@ def _prefetch(w: Writer, address: str) -> None:
 
 
 def prefetch_part(name: str) -> Writer:
-    """Prefetches a part of a matrix: of its ``lines``, ``stride`` apart, those from ``first / of`` to ``last / of``."""
-    numbers = ", ".join(
-        f"i64 %{x}" for x in ("from", "lines", "bytes", "stride", "first", "last", "of")
+    """Prefetches a part of a matrix: some of its ``lines``, which are ``stride`` apart.
+
+    ``rate``: how many lines belong to a number, times 2 to the `RATE_BITS`; those of the numbers from ``first`` to
+    ``last`` are prefetched.
+    """
+    names = ("from", "lines", "bytes", "stride", "rate", "first", "last")
+    w = Writer(f"internal void @{name}({', '.join(f'i64 %{x}' for x in names)}) noinline")
+    first, last = (
+        w.least(w.op("lshr", w.op("mul", "%rate", x), RATE_BITS), "%lines")
+        for x in ("%first", "%last")
     )
-    w = Writer(f"internal void @{name}({numbers}) noinline")
-    first, last = (w.op("udiv", w.op("mul", "%lines", x), "%of") for x in ("%first", "%last"))
 
     def line(number: str) -> int:
         start = w.at("%from", (w.op("add", first, number), "%stride"))

@@ -35,10 +35,10 @@ class _Marked(NamedTuple):
         part[:] = 1
         return part.reshape(rows, stride)[:, :columns]
 
-    def multiply(self, a: Any, b: Any, out: Any, packing: int, **nexts: Any) -> None:
+    def multiply(self, a: Any, b: Any, out: Any, kept: int, **nexts: Any) -> None:
         layout = gemm.lay_out(
             *(self.function, (*a.shape, b.shape[1]), a.strides, b.strides, out.strides[0]),
-            *(1, False, packing),
+            *(1, False, kept),
         )
         fields = dict(
             zip(gemm_codegen.FIELDS[4:], gemm.unpack_fields(layout.parts[0][-1]), strict=True)
@@ -90,23 +90,6 @@ def test_the_next_rows_of_the_left_matrix(marked: _Marked) -> None:
     assert not marked.lines(out)
 
 
-def test_the_next_panel_of_the_right_matrix(marked: _Marked) -> None:
-    a, b, out = (
-        marked.matrix(0, 20, 48, 48),
-        marked.matrix(2, 48, 320, 320),
-        marked.matrix(4, 20, 320, 320),
-    )
-    marked.multiply(a, b, out, gemm_codegen.IN_PASSING)
-    first = needed_isa().most_vectors * needed_isa().vector_bytes
-    beside = {(row, at) for row, at in marked.lines(b) if at >= first}
-    assert beside == marked.lines(b)
-    assert {row for row, _ in beside} == set(range(48))
-    # Each line of each row, wherever in the line a panel begins.
-    lines = {(row, at // 64) for row, at in beside}
-    assert lines == {(row, line) for row in range(48) for line in range(first // 64, 20)}
-    assert not marked.lines(a)
-
-
 def test_the_next_steps_of_both(marked: _Marked) -> None:
     a, b, out = (
         marked.matrix(0, 20, 512, 512),
@@ -133,3 +116,15 @@ def test_the_matrices_of_the_next_product(marked: _Marked, turned: bool) -> None
     assert marked.lines(next_b) == _all_lines(range(48), 64 * 4)
     assert marked.lines(next_out) == _all_lines(range(32), 64 * 4)
     assert not any(marked.lines(x.T if turned and x is a else x) for x in (a, b, out))
+
+
+def test_a_packed_right_matrix_is_not_fetched_as_it_was(marked: _Marked) -> None:
+    a, b, out = (
+        marked.matrix(0, 20, 512, 512),
+        marked.matrix(2, 512, 16, 16),
+        marked.matrix(4, 20, 16, 16),
+    )
+    for kept in (gemm_codegen.TO_STAY, gemm_codegen.THERE):
+        marked.shadow[:] = 0
+        marked.multiply(a, b, out, kept)
+        assert bool(marked.lines(b)) == (kept == gemm_codegen.TO_STAY)
