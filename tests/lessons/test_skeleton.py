@@ -50,11 +50,13 @@ def gaps(notebook: Any) -> list[str]:
     """What a comment, which no reader sees, does to the words around it: a space before a comma or a full
     stop; and at the beginning of a line, where Markdown takes that line and more for HTML, words that are lost."""
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    found = [re.findall(r"\S+\s+(?:<!--(?:(?!-->).)*-->)+[.,;:!?)]", text, re.S) for text in texts]
-    lost = [re.findall(r"[^\n]+\n[ ]*<!--.*", text) for text in texts]
+    found = [
+        m for t in texts for m in re.findall(r"\S+\s+(?:<!--(?:(?!-->).)*-->)+[.,;:!?)]", t, re.S)
+    ]
+    lost = [m for t in texts for m in re.findall(r"[^\n]+\n[ ]*<!--.*", t)]
     return [
-        *(f"a space before a mark of punctuation: {each!r}" for each in sum(found, [])),
-        *(f"a comment begins a line: {each!r}" for each in sum(lost, [])),
+        *(f"a space before a mark of punctuation: {each!r}" for each in found),
+        *(f"a comment begins a line: {each!r}" for each in lost),
     ]
 
 
