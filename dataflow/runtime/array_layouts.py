@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import threading
+import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,6 +65,8 @@ _SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-30, 100.0, -100.0)
 _POOL = 65_521
 
 
+#: Rows that are so many times their length apart share memory with others.
+_LEAST_GAPS = 4
 #: One number in so many is special: in small arrays every other one, so that few arrays show them all.
 _ONE_IN, _ONE_IN_SMALL, _SMALL = 8, 2, 8
 
@@ -83,16 +88,20 @@ def _pool(one_in: int, dtype: Any) -> Array:
 
 def random_array(layout: Layout, x: Array, number: int, special: bool) -> Array:
     """An array of random numbers in this layout, which ``number`` seeds; integers are those of ``x``."""
-    found, memory = _empty(layout)
+    row = _row_of(layout) if layout.dtype.kind == "f" else None
+    found, memory = _memory_of(layout, np.empty) if row is None else _among_others(layout, *row)
     if layout.dtype.kind == "f":
+        to = memory
         start = number * 7919 % _POOL
-        often = _ONE_IN_SMALL if memory.size < _SMALL else _ONE_IN
+        often = _ONE_IN_SMALL if to.size < _SMALL else _ONE_IN
         numbers = _pool(often if special else 0, layout.dtype)
         filled = 0
-        while filled < memory.size:  # from the beginning again after the last
-            piece = numbers[start : start + memory.size - filled]
-            memory[filled : filled + piece.size] = piece
+        while filled < to.size:  # from the beginning again after the last
+            piece = numbers[start : start + to.size - filled]
+            to[filled : filled + piece.size] = piece
             filled, start = filled + piece.size, 0
+        if row is not None:
+            found[...] = to.reshape(layout.shape)
     elif layout.dtype.kind == "b":
         memory[...] = np.arange(number, number + memory.size) % 3 == 0
     else:
@@ -100,15 +109,47 @@ def random_array(layout: Layout, x: Array, number: int, special: bool) -> Array:
     return found
 
 
+def _row_of(layout: Layout) -> tuple[int, int] | None:
+    """The bytes of a row, and from one to the next, of an array whose rows lie far apart, as those of a step among all
+    steps; ``None`` for others."""
+    length = layout.dtype.itemsize
+    axis = len(layout.shape)
+    while axis and layout.strides[axis - 1] == length:
+        axis -= 1
+        length *= layout.shape[axis]
+    apart = min(layout.strides[:axis], default=0)
+    if apart < _LEAST_GAPS * length or any(s % apart for s in layout.strides[:axis]):
+        return None
+    return length, apart
+
+
+#: Where there is room between rows: the layout, the memory, the offset of the next array.
+_rooms = threading.local()
+
+
+def _among_others(layout: Layout, length: int, apart: int) -> tuple[Array, Array]:
+    """An array of a layout, whose rows lie between those of others, and contiguous memory for its elements: rows of
+    their own would be as much memory as all steps for each step."""
+    key = layout.shape, layout.strides, layout.dtype
+    last, where, at = getattr(_rooms, "last", (None, lambda: None, 0))
+    block: Any = where() if last == key and at + length <= apart else None
+    if block is None:
+        _, high = reach(layout.shape, layout.strides)
+        block, at = np.empty(high + apart, np.uint8), 0
+    _rooms.last = key, weakref.ref(block), at + length
+    found: Array = np.ndarray(layout.shape, layout.dtype, block, at, layout.strides)
+    return found, np.empty(found.size, layout.dtype)
+
+
 def example_of(layout: Layout) -> Array:
     """An array of a layout, of zeros."""
-    return _empty(layout)[0]
+    return _memory_of(layout, np.zeros)[0]
 
 
-def _empty(layout: Layout) -> tuple[Array, Array]:
+def _memory_of(layout: Layout, make: Callable[..., Array]) -> tuple[Array, Array]:
     """An array of a layout, and the memory in which it lies."""
     low, high = reach(layout.shape, layout.strides)
-    memory = np.zeros((high - low) // layout.dtype.itemsize + 1, layout.dtype)
+    memory = make((high - low) // layout.dtype.itemsize + 1, layout.dtype)
     return np.ndarray(layout.shape, layout.dtype, memory, -low, layout.strides), memory
 
 

@@ -35,3 +35,22 @@ def test_small_arrays_show_all_special_numbers() -> None:
 def test_large_arrays_are_mostly_usual_numbers() -> None:
     numbers = random_array(layout(4000), np.zeros(()), 0, True)
     assert 0.02 < np.mean(~np.isfinite(numbers)) < 0.1
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_rows_that_lie_far_apart_share_memory_and_keep_their_numbers(axis: int) -> None:
+    whole = np.zeros((5, 25, 60, 4), np.float32)
+    sliced = Layout.of(whole[:, 3] if axis == 1 else whole[:, :, 3])
+    assert sliced is not None
+    made = [random_array(sliced, np.zeros(()), n, False) for n in range(70)]
+    kept = [x.copy() for x in made]
+    assert {x.strides for x in made} == {sliced.strides}
+    for x, numbers in zip(made, kept, strict=True):
+        np.testing.assert_array_equal(x, numbers)
+    first = np.ascontiguousarray(random_array(layout(made[0].size), np.zeros(()), 0, False))
+    np.testing.assert_array_equal(made[0].reshape(-1), first)
+    blocks = {id(x.base) for x in made}
+    assert len(blocks) == -(-70 // 25) if axis == 1 else -(-70 // 60)
+    made[0][...] = 0.0
+    for x, numbers in zip(made[1:], kept[1:], strict=True):
+        np.testing.assert_array_equal(x, numbers)
