@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.nest import (
@@ -28,53 +27,17 @@ __all__ = [
 is_sequence = is_nested
 
 
-class _Composite(list[Any]):
-    """The tensors that a sparse or ragged tensor, or slices, are made of: a structure among others."""
-
-    rebuild: Callable[[list[Any]], Any]
-
-
-class _Sparse(_Composite):
-    pass
-
-
-class _Ragged(_Composite):
-    pass
-
-
-class _Slices(_Composite):
-    pass
-
-
-def _expanded(structure: Any) -> Any:
-    """``structure`` with its sparse and ragged tensors and slices as lists of their tensors."""
-    from dataflow.ops.composites import parts_of
-    from dataflow.ops.indexed_slices import IndexedSlices
-    from dataflow.ops.ragged_tensor import RaggedTensor
-    from dataflow.ops.sparse_tensor import SparseTensor
-
-    kinds = {SparseTensor: _Sparse, RaggedTensor: _Ragged, IndexedSlices: _Slices}
-
-    def parts(leaf: Any) -> Any:
-        kind = kinds.get(type(leaf))
-        found = None if kind is None else parts_of(leaf)
-        if kind is None or found is None:
-            return leaf
-        tensors, rebuild = found
-        made = kind(tensors)
-        made.rebuild = rebuild
-        return made
-
-    return _map_structure(parts, structure)
-
-
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """The leaves in order; a leaf alone gives a list of one.
 
     With ``expand_composites`` a sparse tensor gives its indices, values and dense shape, a ragged one its flat
     values and row splits, `IndexedSlices` values, indices and, where known, the dense shape.
     """
-    return _flatten(_expanded(structure) if expand_composites else structure)
+    if not expand_composites:
+        return _flatten(structure)
+    from dataflow.ops.composite_nests import expanded
+
+    return _flatten(expanded(structure))
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
@@ -86,17 +49,9 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
         raise TypeError(f"flat_sequence must be a sequence, got {type(flat_sequence).__name__}.")
     if not expand_composites:
         return _pack_like(structure, list(flat_sequence))
-    expanded = _expanded(structure)
-    _pack_like(expanded, list(flat_sequence))  # the right number of them
-    left = iter(flat_sequence)
+    from dataflow.ops.composite_nests import packed
 
-    def filled(part: Any) -> Any:
-        if not isinstance(part, _Composite):
-            return next(left)
-        return part.rebuild([next(left) for _ in part])
-
-    parts = _flatten_up_to(structure, expanded, False)
-    return _pack_like(structure, [filled(part) for part in parts])
+    return packed(structure, list(flat_sequence))
 
 
 def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:
@@ -120,10 +75,13 @@ def assert_same_structure(
 
     With ``expand_composites`` sparse and ragged tensors and slices are containers of their tensors.
     """
+    if expand_composites:
+        from dataflow.ops.composite_nests import assert_alike
+
+        assert_alike(nest1, nest2, check_types)
+        return
     from dataflow.graph.nest import assert_same_structure as check
 
-    if expand_composites:
-        nest1, nest2 = _expanded(nest1), _expanded(nest2)
     check(nest1, nest2, check_types)
 
 

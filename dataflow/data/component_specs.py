@@ -13,6 +13,8 @@ from dataflow.shapes import TensorShape
 class ComponentSpec(TypeSpec):
     """A component that is neither a tensor nor sparse, and how one tensor stands for it."""
 
+    _composite_parts: Any = None  # it travels as one tensor
+
     def encode(self, value: Any) -> Tensor:
         """The tensor that stands for ``value``."""
         raise NotImplementedError

@@ -16,6 +16,7 @@ from dataflow.ops.logging_ops import Assert
 from dataflow.ops.optional import optional_from_value_op, optional_get_value_op
 from dataflow.ops.ragged_tensor import RaggedTensor
 from dataflow.ops.shape import shape
+from dataflow.ops.type_specs import TensorSpec, TypeSpec
 from dataflow.shapes import Dims, TensorShape, as_dims
 
 
@@ -99,6 +100,21 @@ class RaggedTensorSpec(ComponentSpec):
             and self.row_splits_dtype is spec_or_value.row_splits_dtype
             and self.shape.is_compatible_with(spec_or_value.shape)
         )
+
+    _composite_parts = TypeSpec._composite_parts
+
+    @property
+    def _component_specs(self) -> list[Any]:
+        dims = as_dims(self.shape)
+        inner: Dims = None if dims is None else (None, *dims[self._ragged_rank + 1 :])
+        splits = [TensorSpec([None], self._row_splits_dtype)] * self._ragged_rank
+        return [TensorSpec(TensorShape(inner), self._dtype), *splits]
+
+    def _to_components(self, value: RaggedTensor) -> list[Any]:
+        return [value.flat_values, *value.nested_row_splits]
+
+    def _from_components(self, components: Any) -> Any:
+        return RaggedTensor.from_nested_row_splits(components[0], components[1:])
 
     def encode(self, value: Any) -> Tensor:
         """A scalar variant of the flat values and the splits of each ragged axis."""

@@ -20,7 +20,12 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops.composites import parts_of
 from dataflow.ops.ragged_tensor import RaggedTensor
 from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
+from dataflow.ops.type_specs import (
+    CompositeTensor,
+    SparseTensorSpec,
+    TensorSpec,
+    type_spec_from_value,
+)
 from dataflow.ops.variables import Variable
 from dataflow.shapes import Dims, as_dims
 
@@ -102,6 +107,8 @@ class Arguments:
             return
         if not isinstance(value, Variable) and (found := parts_of(value)) is not None:
             parts += (_COMPOSITE, type(value), len(found[0]))
+            if isinstance(value, CompositeTensor):
+                parts.append(type_spec_from_value(value))  # what it has beside its tensors
             for part in found[0]:
                 self._add(part, parts)
             return
@@ -145,12 +152,15 @@ def replaced(value: Any, stand_in: Callable[[Any], Any]) -> Any:
         return value
     parts, rebuild = found
     replacements = [replaced(part, stand_in) for part in parts]
-    spec = _spec_of(value) if isinstance(replacements[0], TensorSpec) else None
+    as_specs = bool(replacements) and isinstance(replacements[0], TensorSpec)
+    spec = _spec_of(value) if as_specs else None
     return rebuild(replacements) if spec is None else spec
 
 
 def _spec_of(value: Any) -> Any:
-    """The spec of a sparse or ragged tensor, which are not made of specs; else None."""
+    """The spec of a sparse or ragged tensor or of a program's composite, which are not made of specs; else None."""
+    if isinstance(value, CompositeTensor):
+        return type_spec_from_value(value)
     if isinstance(value, (SparseTensor, SparseTensorSpec)):
         return SparseTensorSpec([None] * (value.shape.ndims or 0), value.dtype)
     if isinstance(value, RaggedTensor):

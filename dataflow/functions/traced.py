@@ -38,7 +38,7 @@ from dataflow.ops.control_flow import group, with_dependencies
 from dataflow.ops.effects import in_order
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.sparse_tensor import to_sparse
-from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
+from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, TypeSpec
 from dataflow.ops.variables import Variable, variable_creator_scope
 from dataflow.shapes import Dims, as_dims, common
 
@@ -312,7 +312,7 @@ def _checked_signature(signature: Any) -> Any:
     if signature is None:
         return None
     if not isinstance(signature, (list, tuple)) or not all(
-        isinstance(spec, (TensorSpec, SparseTensorSpec)) for spec in flatten(signature)
+        isinstance(spec, TypeSpec) for spec in flatten(signature)
     ):
         raise TypeError(
             f"Invalid input_signature {signature!r}; input_signature must be a possibly nested "
@@ -340,10 +340,12 @@ def _fitted(spec: Any, argument: Any) -> Any:
     if is_nested(spec):  # below the leaves of the spec an argument may be lists of numbers
         parts = flatten_up_to(spec, argument)
         return pack_like(spec, list(map(_fitted, flatten(spec), parts)))
-    if isinstance(argument, (TensorSpec, SparseTensorSpec)):
+    if isinstance(argument, TypeSpec):
         return argument
     if isinstance(spec, SparseTensorSpec):
         return _fitted_sparse(spec, argument)
+    if not isinstance(spec, TensorSpec):
+        return _fitted_composite(spec, argument)
     tensor = convert_to_tensor(argument, None if isinstance(argument, Tensor) else spec.dtype)
     fits = tensor.dtype.base_dtype is spec.dtype
     if not fits or not spec.shape.is_compatible_with(tensor.shape):
@@ -352,6 +354,14 @@ def _fitted(spec: Any, argument: Any) -> Any:
             f"{tensor.shape} and dtype {tensor.dtype.name}, and {spec} was given."
         )
     return tensor
+
+
+def _fitted_composite(spec: Any, argument: Any) -> Any:
+    if not spec.is_compatible_with(argument):
+        raise ValueError(
+            f"Python inputs incompatible with input_signature: got {argument!r}, and {spec!r} was given."
+        )
+    return argument
 
 
 def _fitted_sparse(spec: SparseTensorSpec, argument: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,56 +10,19 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike
 from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.ragged_tensor import RaggedTensor
 from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.shapes import TensorShape, broadcast_static_shape
-
-
-class TypeSpec:
-    """The base: specs are equal when their classes and all their parts are."""
-
-    #: The attributes that make up the spec, as the constructor takes them.
-    _parts: tuple[str, ...] = ()
-
-    def _key(self) -> tuple[Any, ...]:
-        # Shapes as tuples: an unknown size equals an unknown size here.
-        return tuple(
-            (None if value.ndims is None else tuple(value.as_list()))
-            if isinstance(value, TensorShape)
-            else value
-            for value in (getattr(self, f"_{part}") for part in self._parts)
-        )
-
-    def _serialize(self) -> tuple[Any, ...]:
-        """The parts, as the constructor takes them: shapes, dtypes, numbers, other specs."""
-        return tuple(getattr(self, f"_{part}") for part in self._parts)
-
-    @classmethod
-    def _deserialize(cls, serialization: Any) -> Any:
-        """The spec of what `_serialize` gave."""
-        return cls(*serialization)
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._key()))
-
-    def __reduce__(self) -> Any:
-        return type(self), self._serialize()
-
-    def __repr__(self) -> str:
-        parts = []
-        for part in self._parts:
-            value = getattr(self, f"_{part}")
-            text = str(value) if isinstance(value, TensorShape) else repr(value)
-            parts.append(f"{part}={text}")
-        return f"{type(self).__name__}({', '.join(parts)})"
-
-
-class BatchableTypeSpec(TypeSpec):
-    """The base of specs of what can be batched; programs derive theirs from it."""
+from dataflow.ops.type_spec_bases import (
+    BatchableTypeSpec as BatchableTypeSpec,
+    CompositeTensor as CompositeTensor,
+    TypeSpec as TypeSpec,
+    own_spec,
+)
+from dataflow.providers import provided
+from dataflow.shapes import TensorShape, as_dims, broadcast_static_shape
 
 
 class _OfShape(TypeSpec):
@@ -82,6 +46,7 @@ class TensorSpec(_OfShape):
     """The shape, dtype and name of a tensor."""
 
     _parts: tuple[str, ...] = ("shape", "dtype", "name")
+    _composite_parts: Any = None  # it is of one tensor
 
     def __init__(
         self, shape: DynamicShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None
@@ -108,8 +73,6 @@ class TensorSpec(_OfShape):
     @property
     def value_type(self) -> Any:
         """What has this spec."""
-        from dataflow.graph.tensor import Tensor
-
         return Tensor
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
@@ -119,6 +82,22 @@ class TensorSpec(_OfShape):
         )
         same = as_dtype(other.dtype).base_dtype is self._dtype.base_dtype
         return same and self._shape.is_compatible_with(other.shape)
+
+    def most_specific_compatible_type(self, other: TypeSpec) -> Any:
+        """The narrowest spec that both fit; it has no name. Raises `ValueError` where there is none."""
+        if not isinstance(other, TensorSpec) or other.dtype is not self.dtype:
+            raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")
+        return TensorSpec(self.shape.most_specific_compatible_shape(other.shape), self.dtype)
+
+    @property
+    def _component_specs(self) -> Any:
+        return self
+
+    def _to_components(self, value: Any) -> Any:
+        return value
+
+    def _from_components(self, components: Any) -> Any:
+        return components
 
 
 class BoundedTensorSpec(TensorSpec):
@@ -172,13 +151,17 @@ class BoundedTensorSpec(TensorSpec):
         return self._maximum
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other) or super()._key()[:3] != other._key()[:3]:
+        if type(self) is not type(other) or self._plain() != other._plain():
             return False
         pairs = ((self._minimum, other._minimum), (self._maximum, other._maximum))
         return all(np.allclose(*pair) for pair in pairs)
 
     def __hash__(self) -> int:
-        return hash((type(self), self._key()[:3]))
+        return hash((type(self), self._plain()))
+
+    def _plain(self) -> tuple[Any, ...]:
+        """The parts without the bounds."""
+        return as_dims(self.shape), self.dtype, self.name
 
     def __reduce__(self) -> Any:
         return type(self), (self._shape, self._dtype, self._minimum, self._maximum, self._name)
@@ -208,19 +191,20 @@ class SparseTensorSpec(_OfShape):
         shape = other.shape if isinstance(other, SparseTensorSpec) else other.get_shape()
         return other.dtype is self._dtype and self._shape.is_compatible_with(shape)
 
-    def _composite_parts(self) -> Any:
-        """The specs of its three tensors; tensors in their place make a `SparseTensor`."""
+    @property
+    def _component_specs(self) -> list[Any]:
         rank = self._shape.ndims
-        specs = [
+        return [
             TensorSpec([None, rank], dtypes.int64),
             TensorSpec([None], self._dtype),
             TensorSpec([rank], dtypes.int64),
         ]
 
-        def rebuild(parts: list[Any]) -> Any:
-            return self if isinstance(parts[0], TensorSpec) else SparseTensor(*parts)
+    def _to_components(self, value: Any) -> list[Any]:
+        return [value.indices, value.values, value.dense_shape]
 
-        return specs, rebuild
+    def _from_components(self, components: Any) -> Any:
+        return SparseTensor(*components)
 
 
 class IndexedSlicesSpec(TypeSpec):
@@ -246,3 +230,73 @@ class IndexedSlicesSpec(TypeSpec):
     def value_type(self) -> Any:
         """What has this spec."""
         return IndexedSlices
+
+    @property
+    def _component_specs(self) -> tuple[Any, ...]:
+        rows = self._indices_shape.as_list() if self._indices_shape.ndims else [None]
+        known = None if self._shape.ndims is None else [*rows, *self._shape.as_list()[1:]]
+        rest = TensorShape(known)
+        found = [TensorSpec(rest, self._dtype), TensorSpec(rows, self._indices_dtype)]
+        if self._dense_shape_dtype is not None:
+            found.append(TensorSpec([self._shape.ndims], self._dense_shape_dtype))
+        return tuple(found)
+
+    def _to_components(self, value: Any) -> tuple[Any, ...]:
+        parts = (value.values, value.indices, value.dense_shape)
+        return parts[: 2 if self._dense_shape_dtype is None else 3]
+
+    def _from_components(self, components: Any) -> Any:
+        return IndexedSlices(*components)
+
+
+#: The functions that give the specs of values of programs' own classes: (class, function, subclasses, too).
+_CONVERTERS: list[tuple[type, Callable[[Any], Any], bool]] = []
+
+
+def register_type_spec_from_value_converter(
+    type_object: type, converter_fn: Callable[[Any], Any], allow_subclass: bool = False
+) -> None:
+    """Has `type_spec_from_value` call ``converter_fn`` of values of a class; what is registered last comes first."""
+    _CONVERTERS.insert(0, (type_object, converter_fn, allow_subclass))
+
+
+def type_spec_from_value(value: Any) -> Any:
+    """The spec of a value: of a tensor, of what is made of several, and of what can become a tensor.
+
+    Raises `TypeError` for anything else.
+    """
+    spec = _spec_of(value)
+    if spec is None:
+        try:
+            spec = _spec_of(convert_to_tensor(value))
+        except (ValueError, TypeError):
+            raise TypeError(
+                f"Could not build a TypeSpec for {value!r} with type {type(value).__name__}"
+            ) from None
+    return spec
+
+
+def _spec_of(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return TensorSpec(value.shape, value.dtype.base_dtype)
+    if isinstance(value, SparseTensor):
+        return SparseTensorSpec(value.shape, value.dtype.base_dtype)
+    if isinstance(value, IndexedSlices):
+        dense = value.dense_shape
+        return IndexedSlicesSpec(
+            None,
+            value.dtype.base_dtype,
+            value.indices.dtype,
+            None if dense is None else dense.dtype,
+            value.indices.shape,
+        )
+    if isinstance(value, RaggedTensor):
+        return provided("ragged_tensor_spec").from_value(value)
+    if isinstance(value, TypeSpec):
+        return None
+    if (known := own_spec(value)) is not None:
+        return known
+    for kind, converter, subclasses in _CONVERTERS:
+        if type(value) is kind or (subclasses and isinstance(value, kind)):
+            return converter(value)
+    return None

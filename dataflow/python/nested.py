@@ -14,6 +14,7 @@ from dataflow.graph.nest import (
     ordered_keys,
     pack_like,
 )
+from dataflow.ops.composite_nests import expanded
 
 __all__ = [
     "assert_shallow_structure",
@@ -36,6 +37,8 @@ def assert_shallow_structure(
     Raises `TypeError` for a leaf, or another type of container, where ``shallow_tree`` has a container,
     `ValueError` for another number of parts or other keys.
     """
+    if expand_composites:
+        shallow_tree, input_tree = expanded(shallow_tree), expanded(input_tree)
     if not is_nested(shallow_tree):
         return
     if not is_nested(input_tree):
@@ -95,12 +98,12 @@ def flatten_with_tuple_paths(
     structure: Any, expand_composites: bool = False
 ) -> list[tuple[tuple[Any, ...], Any]]:
     """The leaves, each after its path: the keys, fields and numbers that lead to it."""
-    return list(leaves_with_paths(structure))
+    return list(leaves_with_paths(expanded(structure) if expand_composites else structure))
 
 
 def yield_flattened_paths(nest: Any, expand_composites: bool = False) -> Iterator[tuple[Any, ...]]:
     """The path of each leaf."""
-    return (path for path, _ in leaves_with_paths(nest))
+    return (path for path, _ in flatten_with_tuple_paths(nest, expand_composites))
 
 
 yield_flat_paths = yield_flattened_paths
@@ -110,7 +113,8 @@ def flatten_with_joined_string_paths(
     structure: Any, separator: str = "/", expand_composites: bool = False
 ) -> list[tuple[str, Any]]:
     """The leaves, each after its path as a text: ``("a/0", leaf)``."""
-    return [(separator.join(map(str, path)), leaf) for path, leaf in leaves_with_paths(structure)]
+    pairs = flatten_with_tuple_paths(structure, expand_composites)
+    return [(separator.join(map(str, path)), leaf) for path, leaf in pairs]
 
 
 def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:

@@ -145,7 +145,7 @@ def _fits(spec: Any, value: Any, converting: bool) -> bool:
         fits = value.dtype.base_dtype is spec.dtype.base_dtype
         return fits and spec.shape.is_compatible_with(value.shape)
     if isinstance(spec, TypeSpec):
-        return spec.is_compatible_with(value)  # type: ignore[attr-defined, no-any-return]
+        return spec.is_compatible_with(value)
     return not isinstance(value, (Tensor, Variable)) and bool(value == spec)
 
 
