@@ -184,7 +184,7 @@ class JitEntry(Generic[Compiled]):
         try:
             self.function = self.build()
         except ImportError:
-            pass  # llvmlite is optional
+            pass  # llvmlite is optional, and some loops are NumPy's on some processors
         except Exception as e:
             warnings.warn(f"A loop could not be compiled; NumPy computes it: {e}", stacklevel=1)
         finally:
@@ -224,7 +224,7 @@ def jit_entry(loop: Loop, at_once: bool = False) -> JitEntry[Function]:
 
 
 def compile_loop(loop: Loop) -> Function:
-    """Compiles at once; `ImportError` without llvmlite, `RuntimeError` where LLVM refuses."""
+    """Compiles at once; `ImportError` without llvmlite and for what NumPy must compute, `RuntimeError` where LLVM refuses."""
     if loop.dtype in NARROW:
         needed_isa()  # has instructions that convert such numbers; others would call a library
     address, objects_address = compile_source(text_of(loop), "loop", "objects")

@@ -80,7 +80,8 @@ class Stages:
             elif op == "Const" or (op not in self.called and found.issuperset(operands)):
                 found.add(number)
         if any((letter == "s") > (value in found) for value, letter in self.results):
-            raise ValueError("one number for a row is computed by a function of NumPy")
+            # In double precision, and where the processor's exponential and logarithm are not NumPy's (NEON).
+            raise ImportError("one number for a row is computed by a function of NumPy")
         return found
 
     def _slot(self, value: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,23 @@ def test_the_bits_of_one_call_after_the_other(
     wanted = small(region)(*inputs)
     for one, other, is_row in zip(got, wanted, by_row, strict=True):
         assert one.shape == (*shape[:-1], 1 if is_row else shape[-1])
+        assert one.tobytes() == other.tobytes()
+
+
+def test_a_function_of_numpy_of_one_number_for_a_row_is_left_to_numpy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The logarithm of a sum, in double precision: there was a warning that a loop could not be compiled."""
+    region = Region(1, ((ROW_SUM, (0,)), ("Log", (1,)), ("Sub", (0, 2))), (2, 3), "float64")
+    run = fused_rows_kernel(np, region=region, by_row=(True, False), without_axis=(False,) * 2)
+    laid_out = results_of(monkeypatch, RowMapping, "layout")
+    x = np.abs(_numbers((64, 100), "float64"))
+    got = run([x])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        laid_out[0].loop.compile()
+    assert laid_out[0].loop.function is None
+    for one, other in zip(got, small(region)(x), strict=True):
         assert one.tobytes() == other.tobytes()
 
 
