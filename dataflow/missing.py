@@ -223,9 +223,8 @@ _GROUPS = (
     ),
     (
         "contrib.factorization",
-        "GMM GmmAlgorithm gmm WALSMatrixFactorization",
-        "of this package k-means and WALSModel are here; use scikit-learn's GaussianMixture, or train "
-        "with WALSModel's update ops.",
+        "WALSMatrixFactorization",
+        "it was WALSModel as an estimator; train with WALSModel's update ops.",
     ),
     (
         "contrib.estimator",

@@ -1,10 +1,11 @@
-"""``tf.contrib.factorization``: k-means, as a graph and as an estimator; weighted least squares."""
+"""``tf.contrib.factorization``: k-means and mixtures of Gaussians, graphs and estimators; weighted least squares."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from dataflow.contrib.learn.gaussian_mixtures import GMM, GmmAlgorithm, gmm
 from dataflow.contrib.wals import WALSModel
 from dataflow.estimator import kmeans as _estimator
 from dataflow.estimator.clustering import (
@@ -21,13 +22,16 @@ from dataflow.namespaces import explain_absent
 __all__ = [
     "CLUSTERS_VAR_NAME",
     "COSINE_DISTANCE",
+    "GMM",
     "KMC2_INIT",
     "KMEANS_PLUS_PLUS_INIT",
     "RANDOM_INIT",
     "SQUARED_EUCLIDEAN_DISTANCE",
+    "GmmAlgorithm",
     "KMeans",
     "KMeansClustering",
     "WALSModel",
+    "gmm",
 ]
 
 __getattr__ = explain_absent(__name__)

@@ -8,6 +8,7 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops.arithmetic import maximum, minimum
 from dataflow.ops.array import concat, gather, identity, reshape, shape, unique
+from dataflow.ops.assertions import assert_greater_equal
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import equal, less
 from dataflow.ops.conditionals import cond
@@ -227,7 +228,10 @@ class KMeans:
         return cond(less(there, count), add, lambda: identity(initialized)).op
 
     def _new_centers(self, chosen: Any, missing: Any) -> Any:
-        """Up to ``missing`` centers of the points; all points where there are not more of them."""
+        """Up to ``missing`` centers of the points; all points where there are not more of them.
+
+        In a run, `InvalidArgumentError` for k-means++ with fewer points than centers.
+        """
         if callable(chosen):
             return chosen(self._inputs, missing)
         points = self._inputs[0]
@@ -239,6 +243,11 @@ class KMeans:
             return embedding_lookup(self._inputs, order, partition_strategy="div")
         if self._cosine:
             points = l2_normalize(points, 1)
+        if chosen == KMEANS_PLUS_PLUS_INIT:
+            message = "kmeans_plus_plus chooses all centers of one batch, which has fewer points than are missing"
+            enough = assert_greater_equal(shape(points)[0], missing, message=message)
+            with control_dependencies([enough]):
+                points = identity(points)
 
         def choose() -> Any:
             if chosen == KMC2_INIT:

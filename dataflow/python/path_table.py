@@ -312,6 +312,7 @@ contrib.slim.python.slim.data.dataset_data_provider : contrib.slim.dataset_data_
 contrib.slim.python.slim.data.parallel_reader : contrib.slim.parallel_reader
 contrib.slim.python.slim.data.prefetch_queue : contrib.slim.prefetch_queue
 contrib.factorization.python.ops.{clustering_ops kmeans factorization_ops} : contrib.factorization
+contrib.factorization.python.ops.{gmm gmm_ops} : contrib.learn.gaussian_mixtures
 contrib.training.python.training.{training hparam evaluation bucket_ops} : contrib.training
 contrib.training.python.training.{resample sampling_ops sgdr_learning_rate_decay} : contrib.sampling contrib.training
 contrib.training.python.training.device_setter : contrib.training

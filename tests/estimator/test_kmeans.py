@@ -182,3 +182,11 @@ def test_a_training_ends_when_the_loss_stands_still(tmp_path: Path) -> None:
     model.train(lambda: tf.data.Dataset.from_tensors(columns).repeat(), max_steps=50)
     assert model.get_variable_value("global_step") < 10
     np.testing.assert_allclose(model.cluster_centers(), CENTERS, atol=0.15)
+
+
+def test_kmeans_plus_plus_needs_as_many_points_as_centers() -> None:
+    kmeans = tf.contrib.factorization.KMeansClustering(
+        5, initial_clusters=tf.contrib.factorization.KMEANS_PLUS_PLUS_INIT
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError, match="fewer points"):
+        kmeans.train(lambda: tf.constant([[1.0], [2.0], [3.0]]), steps=1)

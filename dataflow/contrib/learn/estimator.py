@@ -117,8 +117,9 @@ class Estimator(Trainable, Evaluable):
     ) -> Estimator:
         """Trains on arrays, iterators of examples or an ``input_fn``; ``monitors`` are monitors or hooks.
 
-        Returns itself.
+        Returns itself. With ``steps`` 0 it takes one, as TensorFlow's: it stops after a step.
         """
+        steps = None if steps is None else max(steps, 1)
         hooks = replace_monitors_with_hooks(monitors, self)
         if is_iterator(x):
             chosen, feed = _fed(x, y, batch_size)

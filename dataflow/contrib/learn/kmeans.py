@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.contrib import factorization
 from dataflow.contrib.learn.estimator import Estimator
 from dataflow.contrib.learn.run_config import RunConfig
+from dataflow.estimator import clustering
 
 
 class KMeansClustering(Estimator):
@@ -19,10 +19,10 @@ class KMeansClustering(Estimator):
     squared (or cosine) distances to all centers.
     """
 
-    SQUARED_EUCLIDEAN_DISTANCE = factorization.SQUARED_EUCLIDEAN_DISTANCE
-    COSINE_DISTANCE = factorization.COSINE_DISTANCE
-    RANDOM_INIT = factorization.RANDOM_INIT
-    KMEANS_PLUS_PLUS_INIT = factorization.KMEANS_PLUS_PLUS_INIT
+    SQUARED_EUCLIDEAN_DISTANCE = clustering.SQUARED_EUCLIDEAN_DISTANCE
+    COSINE_DISTANCE = clustering.COSINE_DISTANCE
+    RANDOM_INIT = clustering.RANDOM_INIT
+    KMEANS_PLUS_PLUS_INIT = clustering.KMEANS_PLUS_PLUS_INIT
     SCORES = "scores"
     CLUSTER_IDX = "cluster_idx"
     CLUSTERS = "clusters"
@@ -32,8 +32,8 @@ class KMeansClustering(Estimator):
         self,
         num_clusters: int,
         model_dir: str | None = None,
-        initial_clusters: Any = factorization.RANDOM_INIT,
-        distance_metric: str = factorization.SQUARED_EUCLIDEAN_DISTANCE,
+        initial_clusters: Any = clustering.RANDOM_INIT,
+        distance_metric: str = clustering.SQUARED_EUCLIDEAN_DISTANCE,
         random_seed: int | None = 0,
         use_mini_batch: bool = True,
         mini_batch_steps_per_iteration: int = 1,
@@ -41,7 +41,11 @@ class KMeansClustering(Estimator):
         relative_tolerance: float | None = None,
         config: Any = None,
     ) -> None:
-        self._kmeans = factorization.KMeansClustering(
+        from dataflow.contrib.factorization import (
+            KMeansClustering as Core,  # it imports this package
+        )
+
+        self._kmeans = Core(
             num_clusters, model_dir, initial_clusters, distance_metric, random_seed,
             use_mini_batch, mini_batch_steps_per_iteration, kmeans_plus_plus_num_retries,
             relative_tolerance, config or RunConfig(),

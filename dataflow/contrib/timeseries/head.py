@@ -14,8 +14,8 @@ from dataflow.contrib.timeseries.keys import (
     TrainEvalFeatures,
 )
 from dataflow.estimator.export_outputs import PredictOutput
+from dataflow.estimator.last_values import last_value
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
-from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.metrics.means import mean
 from dataflow.ops import array
@@ -23,10 +23,8 @@ from dataflow.ops.casts import cast
 from dataflow.ops.control_flow import group
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.sparse_tensor import convert_to_tensor_or_sparse_tensor
-from dataflow.ops.state import assign
 from dataflow.ops.summary import scalar
 from dataflow.ops.variable_scope import variable_scope
-from dataflow.ops.variables import Variable
 from dataflow.train.global_step import get_global_step
 
 _TIMES, _VALUES = TrainEvalFeatures.TIMES, TrainEvalFeatures.VALUES
@@ -97,9 +95,9 @@ class TimeSeriesRegressionHead:
         with variable_scope("model", use_resource=True):
             outputs = self.create_loss(features, ModeKeys.EVAL)
         metrics: dict[str, Any] = {
-            name: _last_value(name, value) for name, value in outputs.predictions.items()
+            name: last_value(name, value) for name, value in outputs.predictions.items()
         }
-        metrics[_TIMES] = _last_value(_TIMES, outputs.prediction_times)
+        metrics[_TIMES] = last_value(_TIMES, outputs.prediction_times)
         metrics[FilteringResults.STATE_TUPLE] = _last_values(_STATE, outputs.end_state)
         metrics["average_loss"] = mean(outputs.loss, name="average_loss")
         return EstimatorSpec(
@@ -226,22 +224,8 @@ def _check_train_eval_features(features: dict[str, Any], model: Any) -> None:
     _check_shapes(features, {_STATE})
 
 
-def _last_value(name: str, value: Any) -> tuple[Any, Any]:
-    """A metric that is the value of the last batch, of any shape."""
-    kept = Variable(
-        array.zeros([], dtype=value.dtype),
-        name=f"{name}_identity_metric",
-        trainable=False,
-        collections=[GraphKeys.LOCAL_VARIABLES],
-        validate_shape=False,
-    )
-    update = assign(kept, value, validate_shape=False)
-    kept.set_shape(value.shape)
-    return kept.value(), update
-
-
 def _last_values(name: str, values: Any) -> tuple[Any, Any]:
-    pairs = [_last_value(f"{name}_{i}", value) for i, value in enumerate(nest.flatten(values))]
+    pairs = [last_value(f"{name}_{i}", value) for i, value in enumerate(nest.flatten(values))]
     read = nest.pack_sequence_as(values, [value for value, _ in pairs])
     return read, group(*(update for _, update in pairs))
 
