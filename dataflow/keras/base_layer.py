@@ -99,7 +99,7 @@ class Layer(LayerTree, base.Layer):
         self._nodes: list[Node] = []
         self._added_metrics: list[tuple[Any, Any]] = []
         super().__init__(*args, **kwargs)
-        self._layer_name = self._given_name or K.unique_name(self._base_name)
+        self._name = self._given_name or K.unique_name(self._base_name)
 
     #: The policy that says in which dtype the layer computes; None for that of its variables.
     _policy: Policy | None = None
@@ -269,7 +269,7 @@ class Layer(LayerTree, base.Layer):
         mask: Any = None
         if any(m is not None for m in given_masks):
             mask = given_masks if isinstance(inputs, (list, tuple)) else given_masks[0]
-        with graph.name_scope(self._layer_name), K.in_call(graph):
+        with graph.name_scope(self._name), K.in_call(graph):
             self._make_sure_of_weights(inputs)
             self._fill_in(
                 mask, given, kwargs
@@ -381,8 +381,12 @@ class Layer(LayerTree, base.Layer):
 
     @property
     def name(self) -> str:
-        """The name, as the variables and `summary` show it."""
-        return self._layer_name
+        """The name, as the variables and `summary` show it; one set later names what is made later."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
 
     @property
     def inbound_nodes(self) -> list[Node]:
@@ -498,7 +502,7 @@ class Layer(LayerTree, base.Layer):
     @property
     def name_scope(self) -> Any:
         """A context manager: nodes made in it carry the layer's name."""
-        return default_graph().name_scope(self._layer_name)
+        return default_graph().name_scope(self._name)
 
     @classmethod
     def with_name_scope(cls, method: Any) -> Any:

@@ -135,7 +135,7 @@ class Layer(Configurable, LayerCalls):
         self.activity_regularizer = activity_regularizer
         self._base_name = name or snake_case(type(self).__name__)
         self._given_name = name
-        self._layer_name = name or _numbered(self._base_name)
+        self._name = name or _numbered(self._base_name)
         self._reuse = kwargs.pop("_reuse", None)
         self._scope: Any = None
         scope = kwargs.pop("_scope", None)
@@ -325,7 +325,7 @@ class Layer(Configurable, LayerCalls):
 
         Its variables are below `scope_name`, which is another one.
         """
-        return self._layer_name
+        return self._name
 
     @property
     def graph(self) -> Any:

@@ -204,3 +204,22 @@ def test_a_layer_may_be_given_sparse_tensors_and_give_none() -> None:
     doubled, nothing = Pair()(x)
     model = keras.Model(x, doubled)
     assert nothing is None and model.predict(np.ones((1, 2))).tolist() == [[2, 2]]
+
+
+def test_a_layer_may_be_renamed_until_its_variables_are_made() -> None:
+    dense = layers.Dense(3, name="a")
+    dense._name = "b"  # as programs of tf.keras do, where `name` cannot be set
+    model = keras.Sequential([dense])
+    model.name = "mine"  # as those of Keras 2 do
+    model.build((None, 2))
+    assert model.name == "mine" and model.get_layer("b") is dense
+    assert [v.name for v in model.weights] == ["b/kernel:0", "b/bias:0"]
+
+    class Rounding(layers.Layer):
+        def build(self, input_shape: tf.TensorShape) -> None:
+            self.name = "rounding_1"
+            super().build(input_shape)
+
+    x = keras.Input((2,))
+    model = keras.Model(x, Rounding()(x))
+    assert [layer.name for layer in model.layers][1:] == model.output_names == ["rounding_1"]
