@@ -29,6 +29,8 @@ pytestmark = pytest.mark.usefixtures("graph")
         ("MobileNetV2", 3_538_984, (7, 7, 1280), "Conv1", "Logits"),
         ("DenseNet121", 8_062_504, (7, 7, 1024), "conv1/conv", "fc1000"),
         ("Xception", 22_910_480, (7, 7, 2048), "block1_conv1", "predictions"),
+        ("InceptionResNetV2", 55_873_736, (5, 5, 1536), "conv2d", "predictions"),
+        ("NASNetMobile", 5_326_716, (7, 7, 1056), "stem_conv1", "predictions"),
         ("ResNet50V2", 25_613_800, (7, 7, 2048), "conv1_conv", "probs"),
     ],
 )
@@ -53,6 +55,21 @@ def test_deeper_residual_networks_and_old_paths() -> None:
     from dataflow.keras.applications.vgg16 import VGG16, preprocess_input
 
     assert VGG16 is applications.VGG16 and callable(preprocess_input)
+
+
+def test_nasnet_has_keras_names_of_layers_and_weights() -> None:
+    nasnet = applications.nasnet.NASNet
+    model = nasnet((32, 32, 3), 96, 1, 8, include_top=False, pooling="max")
+    assert model.name == "NASNet" and model.output_shape == (None, 96)
+    names = [v.name for v in model.get_layer("separable_conv_1_bn_reduction_left4_stem_2").weights]
+    assert names[0] == (
+        "reduction_A_block_stem_2/block_5/separable_conv_block_reduction_left4_stem_2"
+        "/separable_conv_1_bn_reduction_left4_stem_2/gamma:0"
+    )
+    adjusted = model.get_layer("adjust_bn_reduce_2").weights[0].name
+    assert adjusted.startswith("reduction_A_block_reduce_2/adjust_block/adjust_projection_block_")
+    with pytest.raises(ValueError, match=r"multiple of 96 .* got 100"):
+        nasnet(penultimate_filters=100)
 
 
 def test_a_network_is_built_on_another_input_and_trained(tmp_path: Path) -> None:
