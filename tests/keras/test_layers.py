@@ -383,3 +383,13 @@ def test_metrics_by_name_with_objects_of_a_program() -> None:
     assert metrics.deserialize(config, custom_objects={"Own": metrics.Sum}).name == "n"
     assert metrics.deserialize(metrics.serialize(metrics.Mean("m"))).name == "m"
     assert metrics.deserialize("mse") is metrics.mean_squared_error
+
+
+@pytest.mark.parametrize("setting", ["kernel_initializer", "kernel_regularizer"])
+def test_layers_by_channel_take_and_do_not_use_settings_of_a_whole_kernel(setting: str) -> None:
+    given = {setting: {"kernel_initializer": "he_normal", "kernel_regularizer": "l2"}[setting]}
+    separable = tf.keras.layers.SeparableConv2D(4, 3, **given)
+    depthwise = tf.keras.layers.DepthwiseConv2D(3, **given)
+    assert depthwise(separable(tf.keras.Input((8, 8, 3)))).shape.as_list() == [None, 4, 4, 4]
+    assert separable.losses == depthwise.losses == []
+    assert [w.shape.as_list() for w in separable.weights] == [[3, 3, 3, 1], [1, 1, 3, 4], [4]]

@@ -121,6 +121,14 @@ class Conv3DTranspose(Layer, convolutional.Conv3DTranspose):
     __init__ = _arguments(3, transposed=True)
 
 
+#: Keras takes these and does not use them: such a layer's kernels have settings of their own.
+_UNUSED = ("kernel_initializer", "kernel_regularizer", "kernel_constraint")
+
+
+def _without_unused(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in _UNUSED}
+
+
 def _separable_arguments(rank: int) -> Any:
     """The ``__init__`` of a separable convolution."""
     one: Any = 1 if rank == 1 else (1,) * rank
@@ -174,7 +182,7 @@ def _separable_arguments(rank: int) -> Any:
             depth_multiplier=depth_multiplier,
             use_bias=use_bias,
             **settings,
-            **kwargs,
+            **_without_unused(kwargs),
         )
 
     return initialize
@@ -214,9 +222,8 @@ class DepthwiseConv2D(Layer):
         dilation_rate: Any = (1, 1),
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            **weight_settings({"activity_regularizer": activity_regularizer}), **kwargs
-        )
+        settings = weight_settings({"activity_regularizer": activity_regularizer})
+        super().__init__(**settings, **_without_unused(kwargs))
         self.kernel_size = pair(kernel_size, 2, "kernel_size")
         self.strides = pair(strides, 2, "strides")
         self.dilation_rate = pair(dilation_rate, 2, "dilation_rate")
