@@ -177,7 +177,8 @@ class Dataset(Structured):
             return element_of_generator(item, structure)
 
         def start(*values: Any) -> Any:
-            return map(checked, generator(*values))  # outlives an item that does not fit
+            scalars = [np.asarray(v)[()] for v in values]  # bytes, np.int32: no array without axes
+            return map(checked, generator(*scalars))  # outlives an item that does not fit
 
         def build() -> Tensor:
             return ops.generator_dataset_op(  # type: ignore[no-any-return]

@@ -242,6 +242,22 @@ def test_prefetch_passes_errors_on_and_ends_its_thread() -> None:
             assert not thread.is_alive()
 
 
+def test_a_generator_is_given_scalars_as_tensorflow_gives_them() -> None:
+    given = []
+
+    def generate(*args):
+        given.extend(args)
+        yield len(args)
+
+    names = tf.data.Dataset.from_tensor_slices(["a.h5", "b.h5"])
+    per_name = names.flat_map(
+        lambda name: tf.data.Dataset.from_generator(generate, tf.int32, [], args=[name, 2, [1.5]])
+    )
+    assert values(per_name) == [3, 3]
+    assert given[0] == b"a.h5" and type(given[0]) is bytes and given[3] == b"b.h5"
+    assert type(given[1]) is np.int32 and given[2].tolist() == [1.5]
+
+
 def test_generators_are_checked() -> None:
     wrong = tf.data.Dataset.from_generator(lambda: iter([[1, 2]]), tf.int32, [3])
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"\(2,\).*\(3,\)"):
