@@ -21,6 +21,12 @@ def _mend_scipy(module: types.ModuleType) -> None:
     functions = {name: getattr(np, name) for name in np.__all__}
     functions = {n: f for n, f in functions.items() if not isinstance(f, types.ModuleType)}
     put_missing(module, **functions, random=np.random, rand=np.random.rand, randn=np.random.randn)
+    of_today = vars(module).get("__getattr__", lambda name: object.__getattribute__(module, name))
+
+    def attribute(name: str) -> Any:  # `scipy.misc`, which SciPy loaded itself then
+        return importlib.import_module("scipy.misc") if name == "misc" else of_today(name)
+
+    vars(module)["__getattr__"] = attribute
 
 
 def _mend_sparse(module: types.ModuleType) -> None:

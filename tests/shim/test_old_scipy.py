@@ -32,6 +32,16 @@ def test_sparse_matrices_and_arrays_have_a_dense_one() -> None:
     assert found == [[[True, True], [True, True]], [[0.0, 0.0], [-2.0, 0.0]], "ndarray", [[4]]]
 
 
+def test_scipy_loads_misc_itself() -> None:
+    pytest.importorskip("PIL")
+    found = scipy_after(
+        "from scipy import ndimage",
+        "picture = scipy.misc.imresize(np.zeros((8, 9, 3), 'u1'), size=(4, 6))",
+        "result = [list(picture.shape), callable(ndimage.imread), hasattr(scipy, 'nothing')]",
+    )
+    assert found == [[4, 6, 3], True, False]
+
+
 def test_functions_of_numpy_are_in_scipy_and_its_own_stay() -> None:
     found = scipy_after(
         "import scipy.linalg, scipy.fft, types",
