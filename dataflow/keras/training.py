@@ -361,7 +361,7 @@ class Training(Compiling):
     ) -> data.Examples:
         """What `fit` is given, checked."""
         if data.check_alone(x, batch_size, y, sample_weight):
-            source, steps = self._source(x), steps_per_epoch
+            source, steps = self._source(x, trains=True), steps_per_epoch
             if data.is_dataset(x) and steps is None:
                 size = int(K.get_session().run(cardinality(x)))
                 steps = None if size < 0 else size
@@ -435,10 +435,10 @@ class Training(Compiling):
         names = self.metrics_names
         return [*names, *(f"val_{name}" for name in names)] if has_validation else list(names)
 
-    def _source(self, x: Any) -> Any:
+    def _source(self, x: Any, trains: bool = False) -> Any:
         if data.is_dataset(x):
             return data.DatasetBatches(x, K.get_session())
-        return data.GeneratorBatches(x)
+        return data.GeneratorBatches(x, trains)
 
     def reset_metrics(self) -> None:
         """Counts all metrics from the start."""

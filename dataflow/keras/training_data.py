@@ -294,12 +294,15 @@ def _warn_of_end(what: str, count: int, steps: int) -> None:
 
 
 class GeneratorBatches:
-    """The batches of a generator or a `Sequence`."""
+    """The batches of a generator or a `Sequence`, which is told of the ends of epochs of a training.
+
+    It is not of those of an evaluation or a prediction: what it says of its order afterwards is then of these.
+    """
 
     has_ended = False
 
-    def __init__(self, source: Any) -> None:
-        self._source = source
+    def __init__(self, source: Any, trains: bool) -> None:
+        self._source, self._trains = source, trains
 
     def again(self, steps: int | None) -> Iterator[Any]:
         """As `epoch`: what a generator yielded is gone."""
@@ -310,7 +313,8 @@ class GeneratorBatches:
         if hasattr(self._source, "__getitem__"):
             for i in range(len(self._source) if steps is None else steps):
                 yield self._source[i % len(self._source)]
-            self._source.on_epoch_end()
+            if self._trains:
+                self._source.on_epoch_end()
             return
         if steps is None:
             raise ValueError("A generator has no end: give steps_per_epoch= (or steps=).")

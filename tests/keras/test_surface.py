@@ -377,6 +377,29 @@ def test_an_epoch_is_made_before_its_end_is_told() -> None:
     assert found == [*range(20), *(5 * i for i in range(20))]
 
 
+def test_a_sequence_keeps_its_order_when_a_model_predicts_and_is_evaluated() -> None:
+    class Shuffled(tf.keras.utils.Sequence):
+        order = np.arange(4)
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            rows = self.order[2 * index : 2 * index + 2].astype("float32")[:, np.newaxis]
+            return rows, rows
+
+        def on_epoch_end(self):
+            self.order = self.order[[1, 2, 3, 0]]
+
+    model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones", input_shape=(1,))])
+    model.compile("sgd", "mse")
+    rows, kept = Shuffled(), Shuffled()
+    assert model.predict_generator(rows).ravel().tolist() == [0, 1, 2, 3] == rows.order.tolist()
+    assert model.evaluate_generator(rows) == 0 and rows.order.tolist() == [0, 1, 2, 3]
+    model.fit_generator(rows, epochs=2, validation_data=kept, verbose=0)
+    assert rows.order.tolist() == [2, 3, 0, 1] and kept.order.tolist() == [0, 1, 2, 3]
+
+
 def test_files_by_their_address_and_hash(tmp_path) -> None:
     from dataflow.python.keras.utils import data_utils
 
