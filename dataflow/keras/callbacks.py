@@ -202,14 +202,21 @@ class ModelCheckpoint(_Monitor):
             self._save(epoch, logs)
 
     def _save(self, epoch: int, logs: dict[str, Any]) -> None:
+        path = self.filepath.format(epoch=epoch + 1, **(logs or {}))
+        what = f"saving model to {path}"
         if self.save_best_only:
             value = self._value(logs)
-            if value is None or not self._is_better(value):
+            if value is None:
                 return
+            if not self._is_better(value):
+                if self.verbose:
+                    said = f"{self.monitor} did not improve from {self.best:0.5f}"
+                    print(f"\nEpoch {epoch + 1:05d}: {said}")
+                return
+            what = f"{self.monitor} improved from {self.best:0.5f} to {value:0.5f}, {what}"
             self.best = value
-        path = self.filepath.format(epoch=epoch + 1, **(logs or {}))
         if self.verbose:
-            print(f"\nEpoch {epoch + 1:05d}: saving model to {path}")
+            print(f"\nEpoch {epoch + 1:05d}: {what}")
         if self.save_weights_only:
             self.model.save_weights(path)
             return

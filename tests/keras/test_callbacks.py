@@ -250,3 +250,23 @@ def test_data_that_ends_too_soon_ends_the_training(model):
         pytest.raises(ValueError, match="There was no batch"),
     ):
         model.fit(iter(()), steps_per_epoch=2, verbose=0)
+
+
+def test_a_checkpoint_says_whether_a_value_became_better(tmp_path, capsys):
+    model = keras.Sequential([keras.layers.Dense(1, input_shape=(1,))])
+    model.compile("sgd", "mse")
+    path = str(tmp_path / "best.h5")
+    best = keras.callbacks.ModelCheckpoint(
+        path, monitor="loss", verbose=1, save_best_only=True, save_weights_only=True
+    )
+    best.set_model(model)
+    best.on_train_begin()
+    for epoch, loss in enumerate([0.5, 0.75]):
+        best.on_epoch_end(epoch, {"loss": loss})
+    assert capsys.readouterr().out.split("\n") == [
+        "",
+        f"Epoch 00001: loss improved from inf to 0.50000, saving model to {path}",
+        "",
+        "Epoch 00002: loss did not improve from 0.50000",
+        "",
+    ]
