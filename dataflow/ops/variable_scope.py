@@ -15,6 +15,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, InitializerLike
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_replication import VariableAggregation, VariableSynchronization
 from dataflow.ops.variable_store import AUTO_REUSE, get_or_make, variable_store
 from dataflow.ops.variables import Variable
@@ -190,6 +191,8 @@ class VariableScope:
                 given = getattr(initializer, "dtype", None)
                 if given is None:
                     given = array_of(initializer)[1]
+                if not isinstance(initializer, (Tensor, Variable)):
+                    count_left_out(1)  # a constant, which is looked at for its dtype
                 if as_dtype(given).base_dtype != as_dtype(dtype).base_dtype:
                     raise ValueError(
                         f"Initializer type '{as_dtype(given).name}' and explicit dtype "
