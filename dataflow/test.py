@@ -269,9 +269,18 @@ class TestCase(absltest.TestCase):
 
     def get_temp_dir(self) -> str:
         """A folder for this test's files."""
-        path = os.path.join(get_temp_dir(), type(self).__name__, self._testMethodName)
+        number = f"_{self._runs}" if self._runs else ""
+        name = f"{self._testMethodName}{number}"
+        path = os.path.join(get_temp_dir(), type(self).__name__, name)
         os.makedirs(path, exist_ok=True)
         return path
+
+    #: How often a decorator has run the method before, for folders of their own.
+    _runs = 0
+
+    def start_anew(self) -> None:
+        """Lets `get_temp_dir` give an empty folder: the method runs again, in another mode."""
+        self._runs += 1
 
     @contextlib.contextmanager
     def session(

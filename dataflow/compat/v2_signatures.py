@@ -146,6 +146,10 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 PLACES = {
     "initializers": "dataflow.keras.initializers",
     "keras.layers.DenseFeatures": "dataflow.keras.layers.features.DenseFeaturesOfVersion2",
+    **{
+        f"keras.layers.{name}": f"dataflow.keras.layers.recurrent_v2.{name}"
+        for name in ("GRU", "GRUCell", "LSTM", "LSTMCell")
+    },
     "losses": "dataflow.keras.losses",
     "metrics": "dataflow.keras.metrics",
     "nn.RNNCellDeviceWrapper": "dataflow.nn.rnn_cell.DeviceWrapper",

@@ -25,7 +25,12 @@ from dataflow.keras.dynamic_symbols import symbols_of
 from dataflow.keras.initializers import orthogonal_of_numpy
 from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.keras.package_shapes import is_ours, plain_shape
-from dataflow.keras.precision_policies import Policy, global_policy, with_input_dtype
+from dataflow.keras.precision_policies import (
+    Policy,
+    global_policy,
+    has_version2_dtypes,
+    with_input_dtype,
+)
 from dataflow.layers import base
 from dataflow.layers.eager_losses import Penalty, forget_losses, losses_here, note_loss
 from dataflow.layers.layer_calls import Number, arguments_of, by_name
@@ -78,7 +83,7 @@ class Layer(LayerTree, base.Layer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         common = {key: kwargs.pop(key) for key in _COMMON if key in kwargs}
         self._dynamic = bool(kwargs.pop("dynamic", False))
-        autocast = bool(kwargs.pop("autocast", False))
+        autocast = bool(kwargs.pop("autocast", has_version2_dtypes()))
         policy = kwargs.get("dtype") or global_policy()
         if isinstance(policy, Policy):
             kwargs["dtype"] = policy.variable_dtype

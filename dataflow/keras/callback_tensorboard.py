@@ -52,10 +52,12 @@ class TensorBoard(Callback):
         self.embeddings_layer_names = embeddings_layer_names
         self.embeddings_metadata = embeddings_metadata
         self.embeddings_data = embeddings_data
-        self._examples = self._written = 0
+        self._examples = self._written = self._batches = 0
         self.log_dir = os.fspath(log_dir)
         self.histogram_freq = histogram_freq
         self.write_graph = write_graph
+        self.merged: Any = None
+        self._embeddings: dict[str, tuple[Any, Any]] = {}
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         from dataflow.summary.file_writer import FileWriter
@@ -65,12 +67,12 @@ class TensorBoard(Callback):
                 "If printing histograms, validation_data must be provided, and cannot be a generator."
             )
         self.writer = FileWriter(self.log_dir, self.model._graph if self.write_graph else None)
-        self.merged: Any = None
+        self.merged = None
         self._feeds: list[Any] = []
         if self.histogram_freq and self.model.weights:
             with self.model._graph.as_default():
                 self.merged = summary.merge(self._summaries(), collections=[])
-        self._embeddings: dict[str, tuple[Any, Any]] = {}
+        self._embeddings = {}
         if self.embeddings_freq and self.embeddings_data is not None:
             with self.model._graph.as_default():
                 self._make_embeddings()
@@ -158,12 +160,14 @@ class TensorBoard(Callback):
 
     def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._examples += (logs or {}).get("size", 1)
+        step = self._examples if K.is_package_keras() else self._batches
+        self._batches += 1
         if self.update_freq == "epoch":
             return
         if self.update_freq == 1 or self._examples - self._written >= self.update_freq:
             self._written = self._examples
             numbers = {k: v for k, v in (logs or {}).items() if k not in ("batch", "size")}
-            self._write("" if K.is_package_keras() else "batch_", numbers, self._examples)
+            self._write("" if K.is_package_keras() else "batch_", numbers, step)
 
     def _write(self, prefix: str, logs: dict[str, Any], step: int) -> None:
         from dataflow.summary import Summary

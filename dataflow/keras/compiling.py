@@ -93,6 +93,9 @@ class Compiling:
         self.layer_metrics: list[Any] = []
         self._stale()
 
+    #: Gives the optimizer the variables that were saved with the weights, once it has its own.
+    awaited_optimizer: Callable[[], None] | None = None
+
     def _stale(self) -> None:
         self._trained: Any = None
         self._functions: dict[Any, Callable[..., Any]] = {}
@@ -428,6 +431,9 @@ class Compiling:
                     steps = []
             with self._graph.as_default(), self._graph.name_scope("training"):
                 self._train_ops = [group(*steps, *updates)]
+            restore, self.awaited_optimizer = self.awaited_optimizer, None
+            if restore is not None:
+                restore()
         return self._train_ops
 
 

@@ -14,11 +14,13 @@ from dataflow.keras.learning_rate_schedules import (
 )
 from dataflow.keras.linear_models import LinearModel, WideDeepModel
 from dataflow.keras.saved_models import export_saved_model, load_from_saved_model
+from dataflow.keras.utils.enqueuers import terminate_keras_multiprocessing_pools
 from dataflow.ops import array
 
 __all__ = ["CosineDecay", "CosineDecayRestarts", "LinearCosineDecay", "LinearModel"]
 __all__ += ["NoisyLinearCosineDecay", "PeepholeLSTMCell", "SequenceFeatures", "WideDeepModel"]
 __all__ += ["export_saved_model", "load_from_saved_model"]
+__all__ += ["terminate_keras_multiprocessing_pools"]
 
 
 class PeepholeLSTMCell(LSTMCell):

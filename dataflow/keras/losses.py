@@ -238,6 +238,13 @@ def weighted(values: Any, weights: Any, reduction: str) -> Any:
     return reduce_sum(values) if reduction == "sum" else reduce_mean(values)
 
 
+def _check_known(reduction: Any) -> None:
+    if reduction not in REDUCTIONS:
+        raise ValueError(
+            f"Invalid Reduction Key {reduction}. Expected keys are {', '.join(REDUCTIONS)}."
+        )
+
+
 class Loss:
     """A loss function with its settings; called with (y_true, y_pred, sample_weight).
 
@@ -247,10 +254,7 @@ class Loss:
     """
 
     def __init__(self, reduction: Any = "auto", name: str | None = None) -> None:
-        if reduction not in REDUCTIONS:
-            raise ValueError(
-                f"Invalid Reduction Key {reduction!r}: it is one of {', '.join(REDUCTIONS)}."
-            )
+        _check_known(reduction)
         self.reduction = reduction
         self.name = name or snake_case(type(self).__name__)
 
@@ -261,6 +265,7 @@ class Loss:
     def __call__(
         self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
     ) -> Any:
+        _check_known(self.reduction)  # which a program may have set since
         check_reduction(self.reduction)
         with default_graph().name_scope(self.name):
             y_pred = convert_to_tensor(y_pred)

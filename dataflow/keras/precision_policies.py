@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
+from dataflow import logging
 from dataflow.dtypes import DType, as_dtype
 from dataflow.train.loss_scale import LossScale, get as loss_scale_of
+from dataflow.train.mixed_precision import is_graph_rewrite_enabled
 
 _DEFAULT = "USE_DEFAULT"
 _SUFFIX = "_with_float32_vars"
@@ -38,10 +41,9 @@ class Policy:
         if isinstance(loss_scale, str) and loss_scale == _DEFAULT:
             loss_scale = "dynamic" if name == "mixed_float16" else None
         if loss_scale and self._compute_dtype not in (None, "float16"):
-            warnings.warn(
+            logging.warn(
                 "Creating a Policy with a loss scale is only useful for float16 policies. You passed "
-                f"loss_scale={loss_scale!r} for policy {name}. Consider not passing any loss_scale instead.",
-                stacklevel=2,
+                f"loss_scale={loss_scale!r} for policy {name}. Consider not passing any loss_scale instead."
             )
         self._loss_scale: LossScale | None = loss_scale_of(loss_scale)
 
@@ -97,25 +99,55 @@ def with_input_dtype(policy: Policy, dtype: Any) -> Policy:
 
 
 _global: Policy | None = None
+_version2 = False
+
+
+def has_version2_dtypes() -> bool:
+    """Whether layers have TensorFlow 2's dtypes: float32, to which they cast inputs, whatever these are."""
+    return _version2
+
+
+def use_version2_dtypes(wanted: bool) -> None:
+    """Gives layers to come TensorFlow 2's dtypes, or those of their first inputs, as in TensorFlow 1."""
+    global _version2
+    _version2 = wanted
 
 
 def global_policy() -> Policy:
-    """The policy of layers without a ``dtype``: "infer", unless `set_policy` was called."""
-    return _global or Policy("infer")
+    """The policy of layers without a ``dtype``: "infer", with version 2's dtypes "float32", or that of `set_policy`."""
+    return _global or Policy("float32" if _version2 else "infer")
 
 
 def set_policy(policy: Any) -> None:
     """Sets the policy of layers without a ``dtype``: "infer", "infer_with_float32_vars", or None for the default.
 
-    Raises `ValueError` for another: in TensorFlow 1.15, too, those are only for TensorFlow 2. Give single layers
-    ``dtype=Policy(...)`` instead.
+    Raises `ValueError` for another without version 2's dtypes: in TensorFlow 1.15, too, those are only for
+    TensorFlow 2. Give single layers ``dtype=Policy(...)`` instead. Raises it, too, beside
+    `tf.train.experimental.enable_mixed_precision_graph_rewrite`.
     """
     global _global
     if policy is not None and not isinstance(policy, Policy):
         policy = Policy(policy)
-    if policy is not None and policy.compute_dtype is not None:
+    if policy is not None and is_graph_rewrite_enabled():
+        raise ValueError(
+            "The global policy cannot be set, since the mixed precision graph rewrite has already been "
+            "enabled: tf.train.experimental.enable_mixed_precision_graph_rewrite() does the same. Call one "
+            "of the two."
+        )
+    if policy is not None and policy.compute_dtype is not None and not _version2:
         raise ValueError(
             "The global policy can only be set to a non-infer policy in TensorFlow 2: give layers "
             f"dtype=Policy({policy.name!r}) instead."
         )
     _global = policy
+
+
+@contextlib.contextmanager
+def policy_scope(policy: Any) -> Iterator[None]:
+    """A block with another policy of layers without a ``dtype``: see `set_policy`."""
+    before = _global
+    try:
+        set_policy(policy)
+        yield
+    finally:
+        set_policy(before)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph import nest
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.tensor import Tensor
 from dataflow.keras.sparse_rows import sparse_rows
 from dataflow.ops.sparse_tensor import is_sparse
@@ -67,6 +68,11 @@ class Function:
                 feed[tensor] = value
         graph = (self._outputs or self._inputs)[0].graph
         with graph.as_default():
+            for tensor, value in feed.items():
+                if isinstance(value, EagerTensor):
+                    feed[tensor] = value.numpy()
+                elif isinstance(value, Tensor):
+                    feed[tensor] = self._session().run(value)
             run = (self._outputs, self._updates, self.fetches)
             values = self._session().run(run, feed, **self.session_kwargs)[0]
         return nest.pack_like(self._structure, values)

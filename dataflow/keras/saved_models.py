@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,16 @@ def _write(model: Model, prefix: str) -> None:
         write_objects(model, prefix, K.get_session())
 
 
+def _restore_optimizer(model: Model, prefix: str) -> None:
+    """Gives the optimizer the variables of the checkpoint that the weights came from; see `load_checkpoint`."""
+    if not is_checkpoint(prefix):
+        return  # it was deleted since
+    with model._graph.as_default():
+        weights = model.get_weights()  # as they are now
+        restore_objects(model, prefix).run_restore_ops(K.get_session())
+        model.set_weights(weights)
+
+
 def is_checkpoint(path: str) -> bool:
     """Whether ``path`` is the prefix of a checkpoint."""
     return not os.path.isfile(path) and checkpoint_exists(os.fspath(path))
@@ -54,12 +65,16 @@ def is_checkpoint(path: str) -> bool:
 def load_checkpoint(model: Model, prefix: Any) -> Any:
     """Reads what `save_checkpoint` or TensorFlow wrote; the status of the restore.
 
-    A model without weights yet reads it when it has them: None is then the status. Raises `AssertionError`
+    A model without weights yet reads it when it has them: None is then the status. An optimizer that
+    `compile` gives the model later begins with the variables that the checkpoint has of it. Raises `AssertionError`
     where the checkpoint does not have all weights of the model, `ValueError` where their shapes differ.
     """
     if not model.weights:
         model._awaited_checkpoint = os.fspath(prefix)
         return None
+    is_compiled = model._trained is not None
+    later = functools.partial(_restore_optimizer, model, os.fspath(prefix))
+    model.awaited_optimizer = None if is_compiled else later
     with model._graph.as_default():
         if model._trained is not None:
             model._make_train_operations()  # so that there are slots to restore
@@ -96,13 +111,14 @@ def export_saved_model(
     folder = os.fspath(saved_model_path)
     with Graph().as_default(), Session().as_default() as session:
         K.set_learning_phase(0)
-        copy = model_from_json(architecture, custom_objects)
+        own = {type(layer).__name__: type(layer) for layer in model.layers if not _is_ours(layer)}
+        copy = model_from_json(architecture, {**own, **(custom_objects or {})})
         copy.set_weights(values)
         inputs = dict(zip(copy.input_names, copy.inputs, strict=True))
         outputs = dict(zip(copy.output_names, copy.outputs, strict=True))
         simple_save(session, folder, inputs, outputs)
         os.makedirs(os.path.join(folder, "assets"), exist_ok=True)
-        _write(copy, os.path.join(folder, _WEIGHTS))
+    _write(model, os.path.join(folder, _WEIGHTS))
     with open(os.path.join(folder, _ARCHITECTURE), "w", encoding="utf-8") as opened:
         opened.write(architecture)
 
@@ -129,6 +145,10 @@ def functions_to_save(model: Model) -> dict[str, Function]:
     for training in (False, True):
         called.get_concrete_function(given, training)
     return {"__call__": called, "_default_save_signature": Function(serve, specs, autograph=False)}
+
+
+def _is_ours(layer: Any) -> bool:
+    return type(layer).__module__.startswith("dataflow.")
 
 
 def load_from_saved_model(saved_model_path: Any, custom_objects: Any = None) -> Any:

@@ -190,16 +190,15 @@ class Training(Compiling):
 
     def _batch(self, element: Any, class_weight: Any = None) -> list[Any]:
         if not isinstance(element, (tuple, list)) or len(element) not in (2, 3):
-            raise ValueError(
-                "Each element of a dataset or generator must be (inputs, targets) or (inputs, "
-                f"targets, sample_weights); got {type(element).__name__}."
-            )
+            raise data.not_a_batch(element)
         self._ready(element[0])
         x, y, *more = element
         return self._standard(x, y, more[0] if more else None, class_weight)
 
     def _inputs_of(self, element: Any) -> list[Any]:
         """The inputs of a batch that comes with targets, or without."""
+        if isinstance(element, tuple) and len(element) > 3:
+            raise data.not_a_batch(element)
         x = element[0] if isinstance(element, tuple) else element
         self._ready(x)
         return self._input_arrays(x)

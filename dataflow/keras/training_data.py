@@ -229,13 +229,28 @@ def check_alone(x: Any, batch_size: int | None = None, y: Any = None, weights: A
     if not (is_dataset(x) or is_generator(x)):
         return False
     size = None if K.is_package_keras() else batch_size
-    for name, value in (("y", y), ("sample_weight", weights), ("batch_size", size)):
+    for name, value in (("y", y), ("sample_weight", weights)):
         if value is not None:
             raise ValueError(
-                f"The `{name}` argument must not be specified when x is a {type(x).__name__}, which "
-                "gives whole batches: have it yield (inputs, targets) or (inputs, targets, weights)."
+                f"`{name}` argument is not supported when x is a {type(x).__name__}, which gives "
+                "whole batches: have it yield (inputs, targets) or (inputs, targets, weights)."
             )
+    if size is not None:
+        raise ValueError(
+            f"The `batch_size` argument must not be specified when x is a {type(x).__name__}, which "
+            "gives whole batches."
+        )
     return True
+
+
+def not_a_batch(element: Any) -> ValueError:
+    """What to raise for an element of a dataset or generator that is no batch."""
+    several = f" of {len(element)}" if isinstance(element, (tuple, list)) else ""
+    return ValueError(
+        "Output of generator should be a tuple of 1 or 2 or 3 elements: (input,) or (input, target) "
+        f"or (input, target, sample_weights), with targets to train and to evaluate; received a "
+        f"{type(element).__name__}{several}."
+    )
 
 
 class DatasetBatches:

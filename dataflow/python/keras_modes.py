@@ -12,9 +12,12 @@ import dataflow.keras
 from dataflow import test
 from dataflow.graph.default_stacks import default_graph, use_graph
 from dataflow.graph.eager import eager_graph, executing_eagerly
+from dataflow.keras.precision_policies import has_version2_dtypes, use_version2_dtypes
 
 __all__ = [
     "TestCase",
+    "disable_v2_dtype_behavior",
+    "enable_v2_dtype_behavior",
     "experimental_run_tf_function_scope",
     "get_model_type",
     "model_type_scope",
@@ -177,3 +180,26 @@ def should_run_eagerly() -> bool:
 def should_run_tf_function() -> bool:
     """Whether TensorFlow's newer training loop would run the test: there is one loop here for both."""
     return _tf_function and executing_eagerly()
+
+
+def _with_dtypes(method: Callable[..., Any], version2: bool) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        before = has_version2_dtypes()
+        use_version2_dtypes(version2)
+        try:
+            return method(*args, **kwargs)
+        finally:
+            use_version2_dtypes(before)
+
+    return run
+
+
+def enable_v2_dtype_behavior(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator of a test: layers have TensorFlow 2's dtypes in it, float32 and not that of their input."""
+    return _with_dtypes(fn, True)
+
+
+def disable_v2_dtype_behavior(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator of a test: layers have the dtype of their input in it."""
+    return _with_dtypes(fn, False)

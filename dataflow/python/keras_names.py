@@ -11,6 +11,7 @@ from dataflow.keras.call_nodes import tag_of
 from dataflow.keras.confusion_metrics import filter_top_k
 from dataflow.keras.losses import Reduction
 from dataflow.keras.op_layers import complete_history
+from dataflow.keras.precision_policies import has_version2_dtypes, use_version2_dtypes
 from dataflow.keras.ragged_values import flat_values_of_same_rows
 from dataflow.ops.sources import placeholder
 
@@ -23,6 +24,8 @@ __all__ = [
     "ReductionV2",
     "assert_thresholds_range",
     "create_keras_history",
+    "disable_v2_dtype_behavior",
+    "enable_v2_dtype_behavior",
     "generate_placeholders_from_shape",
     "have_all_keras_metadata",
     "parse_init_thresholds",
@@ -91,9 +94,17 @@ def parse_init_thresholds(thresholds: Any, default_threshold: float = 0.5) -> li
     return listed
 
 
-def v2_dtype_behavior_enabled() -> bool:
-    """Whether layers have TensorFlow 2's dtypes, float32 and not that of their input: they never have."""
-    return False
+v2_dtype_behavior_enabled = has_version2_dtypes
+
+
+def enable_v2_dtype_behavior() -> None:
+    """Gives layers to come TensorFlow 2's dtypes: float32, and not that of their input."""
+    use_version2_dtypes(True)
+
+
+def disable_v2_dtype_behavior() -> None:
+    """Gives layers to come the dtype of their input."""
+    use_version2_dtypes(False)
 
 
 def create_keras_history(tensors: Any) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "batch_shuffle",
     "check_array_length_consistency",
     "check_loss_and_target_compatibility",
+    "convert_to_generator_like",
     "is_generator_or_sequence",
     "is_sequence",
     "iter_sequence_infinite",
@@ -228,3 +229,43 @@ def _placeholder_for(name: str, value: Any) -> Any:
         return value
     shape = [None, *tuple(value.shape)[1:]]
     return K.placeholder(shape if len(shape) > 1 else [None, 1], name=name, dtype=kind)
+
+
+def convert_to_generator_like(
+    data: Any,
+    batch_size: int | None = None,
+    steps_per_epoch: int | None = None,
+    epochs: int = 1,
+    shuffle: bool = False,
+) -> tuple[Any, int | None]:
+    """(a generator, `Sequence` or iterator, steps of an epoch) of what `fit` was given.
+
+    ``data``: one of these, a dataset, or a tuple (x, y, weights) of arrays, of which some may be None; a dataset
+    becomes an iterator. Raises `ValueError` for arrays without ``batch_size``.
+    """
+    if isinstance(data, tuple):
+        data = tuple(part for part in data if any(p is not None for p in nest.flatten(part)))
+    if is_generator_or_sequence(data) or hasattr(data, "get_next"):
+        is_counted = isinstance(data, Sequence) and steps_per_epoch is None
+        return data, len(data) if is_counted else steps_per_epoch
+    if isinstance(data, Dataset):
+        return data.make_one_shot_iterator(), steps_per_epoch
+    count = int(nest.flatten(data)[0].shape[0])
+    if batch_size is None:
+        raise ValueError(
+            "When passing input data as arrays, do not specify `steps_per_epoch`/`steps` argument. "
+            "Please use `batch_size` instead."
+        )
+    return _batches_of(data, count, batch_size, epochs, shuffle), -(-count // batch_size)
+
+
+def _batches_of(
+    data: Any, count: int, batch_size: int, epochs: int, shuffle: bool
+) -> Iterator[Any]:
+    order = np.arange(count)
+    for _ in range(epochs):
+        if shuffle:
+            np.random.shuffle(order)
+        for start, end in make_batches(count, batch_size):
+            rows = slice_arrays(nest.flatten(data), order[start:end])
+            yield nest.pack_like(data, rows)

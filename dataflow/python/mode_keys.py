@@ -7,7 +7,15 @@ from typing import Any
 
 from dataflow.estimator import ModeKeys as EstimatorModeKeys
 
-__all__ = ["EstimatorModeKeys", "KerasModeKeys", "ModeKeyMap", "is_eval", "is_predict", "is_train"]
+__all__ = [
+    "EstimatorModeKeys",
+    "KerasModeKeys",
+    "ModeKeyMap",
+    "ModeKeys",
+    "is_eval",
+    "is_predict",
+    "is_train",
+]
 
 
 class KerasModeKeys:
@@ -16,6 +24,9 @@ class KerasModeKeys:
     TRAIN = "train"
     TEST = "test"
     PREDICT = "predict"
+
+
+ModeKeys = KerasModeKeys
 
 
 def is_predict(mode: str) -> bool:

@@ -407,7 +407,6 @@ KERAS = {
         f"keras.layers.{name}": "keras.layers"
         for name in ("convolutional_recurrent", "serialization")
     },
-    "keras.layers.local": "keras.layers.locally_connected keras.layers",
     "keras.engine": _OF_ENGINE,
     **{f"keras.engine.{n}": _OF_ENGINE for n in ("training", "sequential", "network", "topology")},
     **{f"keras.engine.{n}": _OF_ENGINE for n in ("base_layer", "input_spec", "base_layer_utils")},
@@ -417,6 +416,7 @@ KERAS = {
     "keras.backend.common": "python.keras_package keras.backend",
     "keras.utils.visualize_util": "keras.utils",
     **{f"keras.{n}.training_utils": "python.keras_training_utils" for n in ("engine", "utils")},
+    "keras.engine.training_generator": "python.keras_training_utils keras.utils",
     "keras.legacy.layers": "python.keras_legacy_layers",
     "keras.utils.multi_gpu_utils": "keras.utils.multi_gpu",
     "keras.utils.test_utils": "python.keras_test_utils",

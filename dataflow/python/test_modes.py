@@ -73,6 +73,7 @@ def run_in_graph_and_eager_modes(
                 func(self, *args, **kwargs)
         if reset_test:
             self.tearDown()
+            getattr(self, "start_anew", lambda: None)()
         with new_eager_mode():
             if reset_test:
                 self.setUp()

@@ -38,15 +38,18 @@ def enable_mixed_precision_graph_rewrite(opt: Any, loss_scale: Any = "dynamic") 
     the returned optimizer (`minimize`, `compute_gradients`), not of `tf.gradients`. Raises `ValueError`
     for anything but an optimizer, and for one that scales its loss already.
     """
+    global _is_enabled
     if isinstance(opt, tuple(_kinds_of_wrappers)):
         raise ValueError(
             f'"opt" must not already be an instance of a {type(opt).__name__}. '
             "`enable_mixed_precision_graph_rewrite` will automatically wrap the optimizer with one."
         )
     if isinstance(opt, Optimizer):
+        _is_enabled = True
         return MixedPrecisionLossScaleOptimizer(opt, loss_scale)
     for kind, wrapper in _wrappers.items():
         if isinstance(opt, kind):
+            _is_enabled = True
             return wrapper(opt, loss_scale)
     raise ValueError(
         '"opt" must be an instance of a tf.train.Optimizer or a tf.keras.optimizers.Optimizer, '
@@ -56,3 +59,13 @@ def enable_mixed_precision_graph_rewrite(opt: Any, loss_scale: Any = "dynamic") 
 
 def disable_mixed_precision_graph_rewrite() -> None:
     """Undoes `enable_mixed_precision_graph_rewrite` for graphs to come: none is rewritten here."""
+    global _is_enabled
+    _is_enabled = False
+
+
+_is_enabled = False
+
+
+def is_graph_rewrite_enabled() -> bool:
+    """Whether the program asked for mixed precision by `enable_mixed_precision_graph_rewrite`."""
+    return _is_enabled

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.python.eager import context
 
 K = tf.keras.backend
 
@@ -212,3 +213,13 @@ def test_what_is_no_tensor_is_its_own_value() -> None:
     sparse = tf.SparseTensor([[0, 1]], [2.0], [1, 2])
     assert K.eval(sparse).tolist() == [[0.0, 2.0]]
     assert isinstance(K.get_value(sparse), tf.SparseTensorValue)
+
+
+def test_a_function_takes_tensors_as_values() -> None:
+    x = K.placeholder([None, 2])
+    double = K.function([x], [2 * x])
+    np.testing.assert_array_equal(double([tf.constant([[1.0, 3.0]])])[0], [[2, 6]])
+    with context.eager_mode():
+        y = K.placeholder([None, 2])
+        triple = K.function([y], [3 * y])
+        np.testing.assert_array_equal(triple([tf.constant([[1.0, 3.0]])])[0], [[3, 9]])

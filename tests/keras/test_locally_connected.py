@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.keras.layers.locally_connected import make_2d
+from dataflow.keras.layers.local import make_2d
 from dataflow.python.eager import context
 
 RNG = np.random.RandomState(3)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow import logging
 from dataflow.keras.autocast_variables import AutoCastVariable, casting_to
+from dataflow.keras.precision_policies import policy_scope, use_version2_dtypes
 
 keras: Any = tf.keras
 layers: Any = keras.layers
@@ -34,8 +37,11 @@ def test_names_of_policies() -> None:
         Policy(16)
     with pytest.raises(ValueError, match="mixed precision Policy"):
         Policy("half a number")
-    with pytest.warns(UserWarning, match="only useful for float16"):
+    with mock.patch.object(logging, "warn") as warned:
+        Policy("float16", loss_scale=2.0)
+        assert not warned.called
         Policy("float32", loss_scale=2.0)
+    assert "only useful for float16" in warned.call_args[0][0]
 
 
 def test_the_policy_of_all_layers_can_only_wait_for_the_input() -> None:
@@ -144,3 +150,31 @@ def test_a_variable_that_is_read_in_another_dtype() -> None:
     assert "true_dtype=float32" in repr(x)
     with pytest.raises(ValueError, match="floating point"):
         AutoCastVariable(tf.Variable(1))
+
+
+def test_with_version_2s_dtypes_layers_cast_what_they_are_given() -> None:
+    use_version2_dtypes(True)
+    try:
+        assert precision.global_policy().name == "float32"
+        layer = layers.Dense(2)
+        assert layer(tf.ones([1, 3], tf.float64)).dtype == tf.float32
+        with policy_scope("float64"):
+            assert layers.Dense(2)(tf.ones([1, 3])).dtype == tf.float64
+        assert precision.global_policy().name == "float32"
+    finally:
+        use_version2_dtypes(False)
+    assert layers.Dense(2)(tf.ones([1, 3], tf.float64)).dtype == tf.float64
+
+
+def test_a_policy_of_all_layers_or_the_rewrite_of_graphs() -> None:
+    tf.train.experimental.enable_mixed_precision_graph_rewrite(
+        tf.train.GradientDescentOptimizer(1.0)
+    )
+    try:
+        with pytest.raises(ValueError, match="graph rewrite has already been enabled"):
+            precision.set_policy("infer_with_float32_vars")
+    finally:
+        tf.train.experimental.disable_mixed_precision_graph_rewrite()
+    with policy_scope("infer_with_float32_vars"):
+        assert precision.global_policy().name == "infer_with_float32_vars"
+    assert precision.global_policy().name == "infer"

@@ -110,9 +110,13 @@ def test_what_makes_its_own_batches_stands_alone(kind: str, beside: dict[str, An
     model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
     model.compile("sgd", "mse")
     (name,) = beside
-    with pytest.raises(ValueError, match=f"`{name}` argument must not be specified"):
+    with pytest.raises(
+        ValueError, match=f"`{name}` argument (must not be specified|is not supported)"
+    ):
         model.fit(source(), steps_per_epoch=2, verbose=0, **beside)
-    with pytest.raises(ValueError, match=f"`{name}` argument must not be specified"):
+    with pytest.raises(
+        ValueError, match=f"`{name}` argument (must not be specified|is not supported)"
+    ):
         model.evaluate(source(), steps=2, verbose=0, **beside)
     if name == "batch_size":
         with pytest.raises(ValueError, match="`batch_size` argument must not be specified"):

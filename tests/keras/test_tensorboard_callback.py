@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -87,3 +88,14 @@ def test_embeddings_are_saved_for_the_projector(tmp_path: Path) -> None:
     np.testing.assert_allclose(saved, inner.reshape(3, 6))
     assert (tmp_path / "keras_embedding.ckpt-0.meta").exists()
     assert not (tmp_path / "keras_embedding.ckpt-1.meta").exists()
+
+
+def test_batches_count_from_zero_over_all_epochs(tmp_path: Path) -> None:
+    callback = tf.keras.callbacks.TensorBoard(tmp_path, update_freq="batch")
+    callback.writer = mock.Mock()
+    for batch in (0, 1, 0, 1):
+        callback.on_batch_end(batch, {"acc": batch, "size": 8})
+    callback.on_epoch_end(0, {"acc": 1.0})
+    steps = [call.args[1] for call in callback.writer.add_summary.call_args_list]
+    tags = [call.args[0].value[0].tag for call in callback.writer.add_summary.call_args_list]
+    assert steps == [0, 1, 2, 3, 0] and tags == ["batch_acc"] * 4 + ["epoch_acc"]

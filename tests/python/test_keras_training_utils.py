@@ -59,3 +59,23 @@ def test_inputs_by_name() -> None:
         found = named.get_symbolic_inputs()
         assert found["a"].dtype == tf.float64 and found["a"].shape.as_list() == [None, 2]
         assert dict(named.as_dict()) == found
+
+
+def test_arrays_become_a_generator_of_batches() -> None:
+    x, y = np.arange(10).reshape(5, 2), np.arange(5)
+    made, steps = training_utils.convert_to_generator_like((x, y, None), batch_size=2, epochs=2)
+    found = list(made)
+    assert steps == 3 and len(found) == 6
+    np.testing.assert_array_equal(found[2][0], [[8, 9]])
+    np.testing.assert_array_equal(found[3][1], [0, 1])
+    mixed, _ = training_utils.convert_to_generator_like((x, y), batch_size=5, shuffle=True)
+    (batch,) = list(mixed)
+    np.testing.assert_array_equal(np.sort(batch[1]), y)
+    np.testing.assert_array_equal(batch[0][:, 0], 2 * batch[1])
+    assert training_utils.convert_to_generator_like(made, steps_per_epoch=4) == (made, 4)
+    with pytest.raises(ValueError, match="use `batch_size` instead"):
+        training_utils.convert_to_generator_like((x, y))
+
+
+def test_no_pools_of_processes_are_left() -> None:
+    assert tf.keras.experimental.terminate_keras_multiprocessing_pools(use_sigkill=True) == []

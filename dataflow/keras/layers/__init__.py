@@ -46,7 +46,7 @@ from dataflow.keras.layers.core import (
 )
 from dataflow.keras.layers.embeddings import Embedding
 from dataflow.keras.layers.features import DenseFeatures
-from dataflow.keras.layers.locally_connected import LocallyConnected1D, LocallyConnected2D
+from dataflow.keras.layers.local import LocallyConnected1D, LocallyConnected2D
 from dataflow.keras.layers.lambda_layer import Lambda
 from dataflow.keras.layers.merge import (
     Add,
@@ -137,6 +137,7 @@ def deserialize(config: dict[str, Any], custom_objects: Any = None) -> Any:
 
     known = {k: v for k, v in globals().items() if isinstance(v, type) and issubclass(v, Layer)}
     known.update(Model=Model, Functional=Model, Sequential=Sequential)
+    known.update(BatchNormalizationV1=BatchNormalization, BatchNormalizationV2=BatchNormalization)
     known.update(TensorFlowOpLayer=TensorFlowOpLayer, AddLoss=AddLoss, AddMetric=AddMetric)
     with custom_object_scope(custom_objects or {}):
         return _deserialize("layer", config, known)

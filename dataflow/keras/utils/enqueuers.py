@@ -37,6 +37,18 @@ class _Locked:
             return next(self._elements)
 
 
+def terminate_keras_multiprocessing_pools(
+    grace_period: float = 0.1, use_sigkill: bool = False
+) -> list[str]:
+    """Descriptions of processes that could not be ended: none, as threads make batches here."""
+    return []
+
+
+def dont_use_multiprocessing_pool(func: Callable[..., Any]) -> Callable[..., Any]:
+    """``func``, within which no pools of processes make batches: here none ever do."""
+    return func
+
+
 class SequenceEnqueuer:
     """``start``, then ``next(get())`` for each batch, then ``stop``.
 
