@@ -325,7 +325,7 @@ _GROUPS = (
     (
         "random",
         "Generator Algorithm create_rng_state get_global_generator set_global_generator "
-        "experimental split fold_in stateless_binomial stateless_gamma stateless_poisson "
+        "split fold_in stateless_binomial stateless_gamma stateless_poisson "
         "stateless_parameterized_truncated_normal",
         "it came with TensorFlow 2; use tf.random.uniform(seed=...) and its like, or "
         "tf.random.stateless_uniform.",

@@ -1,3 +1,4 @@
+from dataflow import random_experimental as experimental
 from dataflow.ops.random import (
     categorical as categorical,
     random_gamma as gamma,

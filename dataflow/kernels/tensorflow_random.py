@@ -196,6 +196,11 @@ class TensorFlowStream:
         offsets = words % words.dtype.type(high - low)
         return (offsets.astype(np.uint64) + np.uint64(low % 2**64)).astype(np.int64).astype(dtype)
 
+    def bits(self, count: int, dtype: Any) -> Any:
+        """``count`` integers of 32 or 64 bits, any of them."""
+        wide = np.dtype(dtype).itemsize == 8
+        return self._words_of_run(count, 2 if wide else 1).view(dtype)
+
     def order(self, size: int) -> Any:
         """A permutation of ``range(size)``, by Fisher and Yates."""
         order = list(range(size))

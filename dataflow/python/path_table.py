@@ -62,6 +62,7 @@ python.ops.logging_ops : python.other_names tf summary python.op_functions
 python.ops.critical_section_ops : ops.critical_section
 python.ops.init_ops : initializers tf ops.convolution_initializers ops.initializers keras.initializers
 python.ops.init_ops_v2 : keras.initializers python.other_names initializers tf
+python.ops.stateful_random_ops : ops.random_generator random
 python.ops.random_ops : random tf ops.random python.op_functions
 python.ops.{clip_ops numerics} : tf strings python.other_names python.op_functions
 python.ops.string_ops : tf strings python.string_names python.private python.op_functions python.second_versions

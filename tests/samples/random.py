@@ -68,6 +68,26 @@ SAMPLES = [
             ("StatelessTruncatedNormal", "truncated_normal", {}),
         )
     ),
+    *(
+        Sample(
+            op,
+            lambda tf, n=op, d=dtype, k=bounds: getattr(tf.raw_ops, n)(
+                shape=[2, 3],
+                key=tf.constant([1], tf.uint64),
+                counter=tf.constant([2, 3], tf.uint64),
+                alg=1,
+                **({a: tf.constant(b, d) for a, b in k} if k else {"dtype": getattr(tf, d)}),
+            ),
+            random=True,
+        )
+        for op, dtype, bounds in (
+            ("StatelessRandomUniformV2", "float32", ()),
+            ("StatelessRandomUniformIntV2", "int32", (("minval", 0), ("maxval", 9))),
+            ("StatelessRandomUniformFullIntV2", "int64", ()),
+            ("StatelessRandomNormalV2", "float32", ()),
+            ("StatelessTruncatedNormalV2", "float32", ()),
+        )
+    ),
     Sample(
         "StatelessMultinomial",
         lambda tf: tf.random.stateless_multinomial([[0.0, 1.0]], 3, seed=[1, 2]),
