@@ -9,7 +9,7 @@ import pytest
 
 import dataflow as tf
 from dataflow_widgets import GraphView, RewritePlayer, Timeline
-from tests.browser.bare_page import BarePage
+from tests.browser.bare_page import BarePage, graph_state
 from tests.browser.patience import eventually
 from tests.browser.test_explain_widgets import traits
 
@@ -172,3 +172,23 @@ def test_a_name_is_copied(bare: BarePage) -> None:
     }""")
     bare.page.locator(".df-inspector button", has_text="Copied").click()
     eventually(bare.page, lambda: bare.page.evaluate("copied.at(-1)"), "copy")
+
+
+def test_a_page_that_will_stand_still_says_so_before(bare: BarePage) -> None:
+    """Thousands of operations without a scope are drawn in the page's own thread, for seconds."""
+    names = [f"n{i}" for i in range(3100)]
+    nodes = [{"name": name, "op": "Neg", "inputs": []} for name in names]
+    bare.page.evaluate(
+        """() => {
+          window.said = [];
+          new MutationObserver(() => {
+            const busy = document.querySelector('.df-busy:not([hidden])');
+            if (busy) window.said.push([busy.textContent, document.querySelectorAll('.df-node').length]);
+          }).observe(document, { childList: true, subtree: true, attributes: true });
+        }"""
+    )
+    bare.show(graph_state(nodes))
+    bare.wait_drawn()
+    words, num_drawn = bare.page.evaluate("() => window.said[0]")
+    assert words == "Drawing 3100 operations takes some seconds…" and num_drawn == 0
+    assert bare.page.locator(".df-busy").is_hidden()

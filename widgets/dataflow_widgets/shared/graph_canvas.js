@@ -5,7 +5,7 @@ import { foldAlike } from "./alike.js";
 import { copyShared, oneForAllSteps, wholeOf } from "./copies.js";
 import { draw, mark, spoken, stateOf } from "./draw.js";
 import { FULL_LIMIT, LAYERS, foldBlocks, foldSeries, isTangle, visibleGraph } from "./graph.js";
-import { layout } from "./layout.js";
+import { MOST_BY_GRAPHVIZ, layout } from "./layout.js";
 import { LEGIBLE, bestDrawn, betterDirection, chooseOpen } from "./legible.js";
 import { Minimap } from "./minimap.js";
 import { pieces } from "./rows.js";
@@ -203,6 +203,14 @@ export class GraphPane {
 
   async update() {
     const generation = ++this.generation;
+    const { length } = this.model.nodes;
+    if (length > MOST_BY_GRAPHVIZ) {
+      // The page stands still meanwhile: it says why before that.
+      this.busy.textContent = `Drawing ${length} operations takes some seconds…`;
+      this.busy.hidden = false;
+      await new Promise((painted) => setTimeout(painted, 50));
+      if (generation !== this.generation) return;
+    }
     if (!this.chosen && !this.touched) this.choose();
     let visible = this.see();
     if (this.touched) this.turn(visible);

@@ -60,7 +60,7 @@ export function menu(label, title, actions) {
     if (focus) opener.focus();
   };
   for (const [text, action] of actions) {
-    list.append(h("button", { type: "button", role: "menuitem", class: "df-menu-item", tabindex: -1, onclick: () => { close(true); action(); }, ...QUIET }, text));
+    list.append(button(text, null, () => { close(true); action(); }, { role: "menuitem", class: "df-menu-item", tabindex: -1 }));
   }
   const items = [...list.children];
   opener.addEventListener("click", () => {

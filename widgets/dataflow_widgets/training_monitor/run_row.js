@@ -13,7 +13,7 @@ export class RunRow {
     this.bar = h("progress", { class: "df-progress", max: 1, value: 0, "aria-label": `progress of ${state.name}` });
     this.text = h("span", { class: "df-run-text" });
     this.status = h("span", { class: "df-run-status" });
-    this.pauser = h("button", { type: "button", class: "df-button df-small", onclick: () => this.act(this.state.status === "paused" ? "resume" : "pause"), ...QUIET });
+    this.pauser = button("", null, () => this.act(this.state.status === "paused" ? "resume" : "pause"), { class: "df-button df-small" });
     this.stopper = button("Stop", `Stop ${state.name} after this step`, () => this.act("stop"), { class: "df-button df-small", "aria-label": `Stop ${state.name}` });
     this.rate = h("input", { class: "df-search df-rate", inputmode: "decimal", size: 8, "aria-label": `learning rate of ${state.name}`, ...QUIET });
     this.rate.addEventListener("keydown", (event) => {
