@@ -175,8 +175,7 @@ _GROUPS = (
     ),
     (
         "contrib.learn",
-        "evaluate infer run_feeds run_n graph_actions BaseEstimator Evaluable Trainable "
-        "NotFittedError ProblemType",
+        "evaluate infer run_feeds run_n graph_actions BaseEstimator Evaluable Trainable ProblemType",
         "it was the machinery below tf.contrib.learn.Estimator: use the estimator's methods.",
     ),
     (

@@ -104,7 +104,9 @@ def device_function(config: Any) -> Callable[[Any], str] | None:
         return config.device_fn  # type: ignore[no-any-return]
     return replica_device_setter(
         ps_tasks=config.num_ps_replicas,
-        worker_device=f"/job:{config.task_type}/task:{config.task_id}",
+        worker_device=(
+            f"/job:{config.task_type}/task:{config.task_id}" if config.task_type else "/job:worker"
+        ),
         cluster=config.cluster_spec,
         ps_ops=STANDARD_PS_OPS,
     )

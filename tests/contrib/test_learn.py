@@ -387,7 +387,7 @@ MISTAKES = {
     "neither": (lambda m: m.fit(steps=1), "Either x or input_fn"),
     "batch": (lambda m: m.fit(input_fn=arrays, batch_size=3), "both input_fn and batch_size"),
     "key": (
-        lambda m: m.evaluate(
+        lambda m: m.fit(X, SCORE, steps=1).evaluate(
             X, SCORE, metrics={"a": learn.MetricSpec(tf.metrics.mean, prediction_key="nothing")}
         ),
         "prediction_key 'nothing' is not among",

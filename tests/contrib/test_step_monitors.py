@@ -145,7 +145,8 @@ def test_monitors_become_hooks_of_an_estimator() -> None:
     """Tensor2Tensor's experiments call this for a `tf.estimator.Estimator`."""
     estimator = object()
     printed, hook = monitors.CaptureVariable("w"), tf.train.StopAtStepHook(3)
-    assert monitors.replace_monitors_with_hooks([hook, printed], estimator) == [hook, printed]
+    first, second = monitors.replace_monitors_with_hooks([printed, hook], estimator)
+    assert first is hook and isinstance(second, monitors.RunHookAdapterForMonitors)
     assert printed._estimator is estimator
     assert monitors.replace_monitors_with_hooks(None, estimator) == []
 
@@ -202,3 +203,79 @@ def test_what_a_validation_monitor_needs(tmp_path):
     of_core.step_begin(20)
     with pytest.raises(ValueError, match=r"has no \['x'\]"):
         of_core.step_end(20, {})
+
+
+class Old(monitors.BaseMonitor):
+    """A monitor as programs of 2016 write them: its methods have no defaults."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def begin(self, max_steps):
+        self.calls.append(("begin", max_steps))
+
+    def end(self):
+        self.calls.append(("end",))
+
+    def step_begin(self, step):
+        self.calls.append(("step_begin", step))
+        return ["twice"]
+
+    def step_end(self, step, output):
+        self.calls.append(("step_end", step, int(output["twice"])))
+        return step >= 11
+
+    def post_step(self, step, session):
+        self.calls.append(("post_step", step))
+
+
+def test_monitors_follow_the_global_step() -> None:
+    step = tf.train.create_global_step()
+    following = tf.assign_add(step, 5)  # other workers count as well
+    tf.multiply(following, 2, name="twice")
+    old = Old()
+    hook = monitors.RunHookAdapterForMonitors([old])
+    with tf.train.MonitoredSession(hooks=[hook]) as sess:
+        while not sess.should_stop():
+            sess.run(following)
+    assert old.calls == [
+        ("begin", None),
+        ("step_begin", 1), ("step_end", 1, 10), ("post_step", 1),
+        ("step_begin", 6), ("step_end", 6, 20), ("post_step", 6),
+        ("step_begin", 11), ("step_end", 11, 30), ("post_step", 11),
+        ("end",),
+    ]  # fmt: skip
+
+
+def test_an_operation_with_several_outputs_is_ambiguous() -> None:
+    tf.train.create_global_step()
+    tf.split([1, 2], 2, name="pieces")
+    old = Old()
+    old.step_begin = lambda step: ["pieces"]
+    hook = monitors.RunHookAdapterForMonitors([old])
+    with pytest.raises(ValueError, match="pieces:0"):
+        with tf.train.MonitoredSession(hooks=[hook]) as sess:
+            sess.run(tf.train.get_global_step())
+
+
+def test_a_monitor_stops_after_steps_or_at_one() -> None:
+    for monitor, stops in (
+        (monitors.StopAtStep(num_steps=10), 14),
+        (monitors.StopAtStep(last_step=9), 9),
+    ):
+        for step in range(5, 17):
+            monitor.step_begin(step)
+            assert monitor.step_end(step, {}) is (step >= stops)
+    with pytest.raises(ValueError, match="not both"):
+        monitors.StopAtStep(1, 2)
+    assert train(monitors.StopAtStep(num_steps=4)) == 4
+
+
+def test_an_estimator_says_that_it_was_not_trained() -> None:
+    estimator = learn.Estimator(lambda features, labels: (features, tf.constant(0.0), tf.no_op()))
+    for ask in (estimator.evaluate, estimator.predict):
+        with pytest.raises(learn.NotFittedError, match="Couldn't find trained model"):
+            ask(input_fn=lambda: (tf.constant([1.0]), None))
+    with pytest.raises(ValueError, match="Inputs cannot be tensors"):
+        estimator.fit(tf.constant([1.0]), np.ones(1))

@@ -29,6 +29,7 @@ from dataflow.contrib.learn.canned_wide_deep import (
 )
 from dataflow.contrib.learn.estimator import (
     Estimator,
+    NotFittedError,
     SKCompat,
     infer_real_valued_columns_from_input,
     infer_real_valued_columns_from_input_fn,
@@ -70,7 +71,6 @@ from dataflow.contrib.learn.metric_spec import MetricSpec
 from dataflow.contrib.learn.model_fn import ModelFnOps
 from dataflow.contrib.learn.modes import ModeKeys
 from dataflow.contrib.learn.logging_monitors import LoggingTrainable, PrintTensor
-from dataflow.contrib.learn.monitors import StopAtStep
 from dataflow.contrib.learn.validation_monitor import ValidationMonitor
 from dataflow.contrib.learn.prediction_key import PredictionKey
 from dataflow.contrib.learn.roles import Evaluable, Trainable
@@ -82,6 +82,7 @@ from dataflow.contrib.learn.step_monitors import (
     GraphDump,
     NanLoss,
     StepCounter,
+    StopAtStep,
     SummarySaver,
 )
 from dataflow.contrib.learn.svm import SVM
@@ -117,6 +118,7 @@ __all__ = [
     "ModelFnOps",
     "NanLoss",
     "NanLossDuringTrainingError",
+    "NotFittedError",
     "PredictionKey",
     "PrintTensor",
     "ProblemType",

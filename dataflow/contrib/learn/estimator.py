@@ -21,6 +21,7 @@ from dataflow.contrib.learn.monitors import replace_monitors_with_hooks
 from dataflow.contrib.learn.roles import Evaluable, Trainable
 from dataflow.contrib.learn.run_config import RunConfig
 from dataflow.estimator import estimator as core
+from dataflow.estimator.cluster_training import device_function
 from dataflow.estimator.head_estimators import add_metrics
 from dataflow.estimator.inputs import numpy_input_fn
 from dataflow.estimator.model_fn import EstimatorSpec
@@ -31,8 +32,13 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.sources import placeholder
 from dataflow.ops.sparse_tensor import SparseTensor, sparse_placeholder
+from dataflow.train.checkpoint_management import latest_checkpoint
 from dataflow.train.hooks import FeedFnHook
 from dataflow.train.session_run_hook import SessionRunHook
+
+
+class NotFittedError(ValueError, AttributeError):
+    """An estimator was asked for what it learns before it was trained."""
 
 
 class Estimator(Trainable, Evaluable):
@@ -156,6 +162,7 @@ class Estimator(Trainable, Evaluable):
             hooks = [*(hooks or ()), feed]
         else:
             chosen = _input_fn(x, y, input_fn, batch_size, epochs=1, shuffle=False)
+        self._check_fitted(checkpoint_path)
         estimator = self.core
         if metrics:
             estimator = add_metrics(
@@ -180,6 +187,7 @@ class Estimator(Trainable, Evaluable):
         Arrays are those of all of ``x``, but of one batch of ``input_fn``, which may never end. An
         ``input_fn`` of constants, without queues and data sets, gives one batch, as in TensorFlow.
         """
+        self._check_fitted(None)
         chosen = _input_fn(x, None, input_fn, batch_size, epochs=1, shuffle=False)
         if input_fn is not None and not as_iterable:
             batches: Any = self.core.predict(chosen, outputs, yield_single_examples=False)
@@ -189,6 +197,12 @@ class Estimator(Trainable, Evaluable):
             chosen, outputs, [_OneBatchOfConstants()], yield_single_examples=not iterate_batches
         )
         return found if as_iterable else _gathered(list(found), iterate_batches)
+
+    def _check_fitted(self, checkpoint_path: Any) -> None:
+        if checkpoint_path is None and latest_checkpoint(self.model_dir) is None:
+            raise NotFittedError(
+                f"Couldn't find trained model at {self.model_dir}: call fit first."
+            )
 
     def export_savedmodel(
         self,
@@ -273,6 +287,8 @@ def _input_fn(
         return input_fn
     if x is None:
         raise ValueError("Either x or input_fn must be provided.")
+    if isinstance(x, (Tensor, SparseTensor)) or isinstance(y, (Tensor, SparseTensor)):
+        raise ValueError("Inputs cannot be tensors. Please provide input_fn.")
     x = {k: np.asarray(v) for k, v in x.items()} if isinstance(x, dict) else np.asarray(x)
     rows = len(next(iter(x.values())) if isinstance(x, dict) else x)
     return numpy_input_fn(
@@ -340,6 +356,9 @@ class SKCompat:
         """Arrays by name."""
         found: Iterator[Any] = Estimator.predict(self._estimator, x, None, batch_size, outputs)
         return _gathered(list(found), False)
+
+
+_get_replica_device_setter = device_function  # its name in TensorFlow
 
 
 def infer_real_valued_columns_from_input(x: Any) -> list[Any]:

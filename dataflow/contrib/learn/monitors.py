@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.contrib.learn.monitor_hooks import RunHookAdapterForMonitors
 from dataflow.namespaces import explain_absent
-from dataflow.train.hooks import StopAtStepHook
 from dataflow.train.session_run_hook import SessionRunHook
 
 __all__ = [
     "Monitor",
-    "StopAtStep",
+    "RunHookAdapterForMonitors",
     "replace_monitors_with_hooks",
 ]
-
-StopAtStep = StopAtStepHook
 
 
 class Monitor(SessionRunHook):
@@ -28,12 +26,15 @@ class Monitor(SessionRunHook):
 
 
 def replace_monitors_with_hooks(monitors_or_hooks: Any, estimator: Any) -> list[Any]:
-    """The hooks for a training of ``estimator``: monitors are hooks here, and are given it."""
-    hooks = list(monitors_or_hooks or [])
-    for hook in hooks:
-        if isinstance(hook, Monitor):
-            hook.set_estimator(estimator)
-    return hooks
+    """The hooks for a training of ``estimator``: those given, then one for all monitors, which are given it."""
+    hooks: list[Any] = []
+    monitors: list[Any] = []
+    for each in monitors_or_hooks or ():
+        is_hook = isinstance(each, SessionRunHook) and not isinstance(each, Monitor)
+        (hooks if is_hook else monitors).append(each)
+    for monitor in monitors:
+        monitor.set_estimator(estimator)
+    return [*hooks, RunHookAdapterForMonitors(monitors)] if monitors else hooks
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dataflow import logging
+from dataflow.contrib.learn.monitor_hooks import RunHookAdapterForMonitors, name_of as name_of
 from dataflow.contrib.learn.monitors import Monitor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.summary import FileWriterCache, Summary
@@ -30,8 +31,6 @@ class BaseMonitor(Monitor):
         self._max_steps: int | None = None
         self._current_step: int | None = None
         self._current_epoch: int | None = None
-        self._step_tensor: Any = None
-        self._asked: list[Any] = []
 
     def begin(self, max_steps: int | None = None) -> None:
         """Training starts. Raises `ValueError` when it has already."""
@@ -78,27 +77,41 @@ class BaseMonitor(Monitor):
         """After `step_end`, with the session."""
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Notes the step from which training goes on."""
-        self._step_tensor = get_global_step()
-        self._last_step = int(session.run(self._step_tensor))
+        """As a hook of its own, without an estimator."""
+        self._hook = RunHookAdapterForMonitors([self])
 
     def before_run(self, run_context: Any) -> SessionRunArgs:
         """Asks `step_begin` what to fetch."""
-        graph = run_context.session.graph
-        self._asked = list(self.step_begin(self._last_step + 1))
-        fetches = {name_of(a): graph.as_graph_element(a) for a in self._asked}
-        return SessionRunArgs([self._step_tensor, fetches])
+        return self._hook.before_run(run_context)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Tells `step_end` and `post_step`."""
-        step, self._last_step = self._last_step + 1, self._last_step + 1
-        if self.step_end(step, run_values.results[1]):
-            run_context.request_stop()
-        self.post_step(step, run_context.session)
+        self._hook.after_run(run_context, run_values)
 
 
-def name_of(asked: Any) -> str:
-    return asked if isinstance(asked, str) else str(asked.name)
+class StopAtStep(BaseMonitor):
+    """Stops after ``num_steps`` steps, or at the global step ``last_step``.
+
+    Raises `ValueError` unless one of the two is given.
+    """
+
+    def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
+        super().__init__()
+        if (num_steps is None) == (last_step is None):
+            raise ValueError("One of num_steps and last_step must be specified, and not both.")
+        self._num_steps, self._stop_at = num_steps, last_step
+
+    def step_begin(self, step: int) -> list[Any]:
+        """Counts ``num_steps`` from the first step."""
+        super().step_begin(step)
+        if self._stop_at is None and self._num_steps is not None:
+            self._stop_at = step + self._num_steps - 1
+        return []
+
+    def step_end(self, step: int, output: dict[str, Any]) -> bool:
+        """True at the last step."""
+        super().step_end(step, output)
+        return self._stop_at is not None and step >= self._stop_at
 
 
 class EveryN(BaseMonitor):
