@@ -169,6 +169,8 @@ def get_session() -> Any:
         session = state.session
     if not _settings["manual_initialization"]:
         _initialize_variables(session, graph)
+        if isinstance(graph, SymbolicGraph):
+            _initialize_tables(session, graph)
     return session
 
 
@@ -193,6 +195,18 @@ def _initialize_variables(session: BaseSession, graph: Graph | None = None) -> N
         if missing:
             session.run(variables_initializer(missing))
     state.initialized.update((id(session), v.name) for v in new)
+
+
+def _initialize_tables(session: BaseSession, graph: Graph) -> None:
+    """Fills the tables of layers that eager code made: no program can do so there, as it has no session."""
+    state = _state(graph)
+    keyed = [
+        ((id(session), op.name), op) for op in graph.get_collection(GraphKeys.TABLE_INITIALIZERS)
+    ]
+    new = {key: op for key, op in keyed if key not in state.initialized}
+    if new:
+        session.run(list(new.values()))
+        state.initialized.update(new)
 
 
 def clear_session() -> None:

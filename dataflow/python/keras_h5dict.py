@@ -94,7 +94,7 @@ h5dict = H5Dict
 def ask_to_proceed_with_overwrite(filepath: str) -> bool:
     """Asks whether a file may be written over, until the answer is y or n; true for y."""
     # Keras asked by six's `input`, which programs replace.
-    ask = getattr(sys.modules.get("six.moves"), "input", input)
+    ask = getattr(getattr(sys.modules.get("six"), "moves", None), "input", input)
     while True:
         answer = ask(f"[WARNING] {filepath} already exists - overwrite? [y/n]").strip().lower()
         if answer in ("y", "n"):

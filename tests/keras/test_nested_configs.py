@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.python.eager import context
 
 Layer = tf.keras.layers.Layer
 
@@ -78,6 +79,20 @@ def test_outputs_by_name() -> None:
 
 
 def test_feature_columns() -> None:
+    again = of_columns()
+    tf.keras.backend.get_session().run(tf.tables_initializer())
+    feeds = {"a": np.array([[7.0]], np.float32), "b": np.array([["two"]])}
+    np.testing.assert_array_equal(again.predict(feeds), [[7, 0, 1]])
+
+
+def test_tables_of_eager_codes_layers_are_filled() -> None:
+    feeds = {"a": np.array([[7.0], [8.0]], np.float32), "b": np.array([["one"], ["three"]])}
+    with context.eager_mode():
+        np.testing.assert_array_equal(of_columns().predict(feeds), [[7, 1, 0], [8, 0, 0]])
+
+
+def of_columns() -> Any:
+    """A model of a number and of a word, come back from its JSON."""
     column = tf.feature_column
     words = column.categorical_column_with_vocabulary_list("b", ["one", "two"])
     columns = [column.numeric_column("a"), column.indicator_column(words)]
@@ -86,7 +101,4 @@ def test_feature_columns() -> None:
         "b": tf.keras.Input((1,), name="b", dtype="string"),
     }
     model = tf.keras.Model(inputs, tf.keras.layers.DenseFeatures(columns)(inputs))
-    again = tf.keras.models.model_from_json(model.to_json())
-    tf.keras.backend.get_session().run(tf.tables_initializer())
-    feeds = {"a": np.array([[7.0]], np.float32), "b": np.array([["two"]])}
-    np.testing.assert_array_equal(again.predict(feeds), [[7, 0, 1]])
+    return tf.keras.models.model_from_json(model.to_json())
