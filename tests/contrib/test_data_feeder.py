@@ -136,3 +136,15 @@ def test_the_iris_are_float64_to_a_millimeter():
     iris = tf.contrib.learn.datasets.load_iris()
     assert iris.data.dtype == np.float64 and iris.data.shape == (150, 4)
     assert [5.1, 3.5, 1.4, 0.2] in iris.data.tolist()
+
+
+def test_a_task_without_a_type_is_a_worker(monkeypatch):
+    from dataflow.estimator.cluster_training import device_function
+
+    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"ps": ["fake_ps_0"]}}')
+    choose = device_function(tf.contrib.learn.RunConfig())
+    with tf.Graph().as_default(), tf.device(choose):
+        variable = tf.Variable([1.0])
+        total = variable + 1.0
+    assert variable.device == "/job:ps/task:0"
+    assert total.device == "/job:worker"  # it was /job:None/task:0
