@@ -31,7 +31,10 @@ class _View(LinearOperator):
         ):
             known = getattr(operator, hint)
             if given is not None and known is not None and given != known:
-                raise ValueError(f"{hint}={given} contradicts the operator, where it is {known}.")
+                what = hint.removeprefix("is_").replace("_", "-")
+                raise ValueError(
+                    f"{hint}={given} contradicts the operator, where it is {known}: both are {what}, or none is."
+                )
             hints[hint] = known if given is None else given
         super().__init__(operator.dtype, operator.graph_parents, name=name, **hints)
 
@@ -112,16 +115,22 @@ class LinearOperatorInversion(_View):
         name: str | None = None,
     ) -> None:
         if operator.is_square is False or is_square is False:
-            raise ValueError("operator must be square to have an inverse.")
+            raise ValueError(
+                "operator and supplied hints must have `is_square` equal to `True` or `None`: an inverse is square. "
+                f"Found {operator.is_square}, {is_square}."
+            )
         if operator.is_non_singular is False or is_non_singular is False:
-            raise ValueError("operator must be non-singular to have an inverse.")
+            raise ValueError(
+                "operator and supplied hints must have `is_non_singular` equal to `True` or `None`: a singular "
+                f"operator has no inverse. Found {operator.is_non_singular}, {is_non_singular}."
+            )
         super().__init__(
             operator,
             True,
             is_self_adjoint,
             is_positive_definite,
             True,
-            name or f"{operator.name}_inverse",
+            name or f"{operator.name}_inv",
         )
 
     def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:

@@ -308,3 +308,17 @@ def test_a_scaled_identity_says_what_it_is_not() -> None:
         ):
             with pytest.raises(tf.errors.InvalidArgumentError, match=text):
                 session.run(assertion())
+
+
+def test_hints_of_an_inverse_name_what_they_contradict() -> None:
+    whole = tf.linalg.LinearOperatorFullMatrix
+    matrix = [[1.0, 0.0], [1.0, 1.0]]
+    found = whole(matrix, is_non_singular=True, name="mine").inverse()
+    assert found.name == "mine_inv"
+    inversion = type(found)
+    with pytest.raises(ValueError, match="is_positive_definite=True .* positive-definite"):
+        inversion(whole(matrix, is_positive_definite=False), is_positive_definite=True)
+    with pytest.raises(ValueError, match="`is_non_singular`"):
+        inversion(whole(matrix, is_non_singular=False))
+    with pytest.raises(ValueError, match="`is_square`"):
+        inversion(whole(matrix), is_square=False)
