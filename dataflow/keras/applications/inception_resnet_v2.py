@@ -51,7 +51,7 @@ def InceptionResNetV2(
     def conv(
         x: Any, filters: int, size: Any, strides: int = 1, padding: str = "same", name: str = ""
     ) -> Any:
-        names = [{"name": name + end} if name else {} for end in ("", "_bn", "_ac")]
+        names: list[Any] = [{"name": name + end} if name else {} for end in ("", "_bn", "_ac")]
         x = Conv2D(filters, size, strides=strides, padding=padding, use_bias=False, **names[0])(x)
         x = BatchNormalization(axis=axis, scale=False, **names[1])(x)
         return Activation("relu", **names[2])(x)

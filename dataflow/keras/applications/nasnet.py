@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.keras import backend as K
 from dataflow.keras.applications import imagenet_utils
 from dataflow.keras.applications.imagenet_utils import decode_predictions
 from dataflow.keras.applications.mobilenet import preprocess_input
@@ -15,6 +14,7 @@ from dataflow.keras.layers.normalization import BatchNormalization
 from dataflow.keras.layers.pooling import AveragePooling2D, GlobalAveragePooling2D, MaxPooling2D
 from dataflow.keras.layers.spatial import Cropping2D, ZeroPadding2D
 from dataflow.keras.models import Model
+from dataflow.ops.graph_functions import name_scope
 
 __all__ = ["NASNet", "NASNetLarge", "NASNetMobile", "decode_predictions", "preprocess_input"]
 
@@ -118,7 +118,7 @@ def _normed(x: Any, name: str) -> Any:
 def _before_halving(x: Any, size: int, name: str) -> Any:
     """Padded so that a window of ``size`` with a stride of 2 halves the picture."""
     half = size // 2
-    odd = [0 if n is None else n % 2 for n in K.int_shape(x)[1:3]]
+    odd = [0 if n is None else n % 2 for n in x.shape.as_list()[1:3]]
     return ZeroPadding2D(tuple((half - 1 + o, half) for o in odd), name=name)(x)
 
 
@@ -126,7 +126,7 @@ def _separable(
     x: Any, filters: int, size: int, name: str, strides: int = 1, block: str = ""
 ) -> Any:
     """Twice: rectified, convolved by channel and normalized."""
-    with K.name_scope(f"block_{block}/separable_conv_block_{name}"):
+    with name_scope(f"block_{block}/separable_conv_block_{name}"):
         for i in (1, 2):
             x = Activation("relu")(x)
             halved = i == 1 and strides == 2
@@ -149,8 +149,8 @@ def _adjusted(p: Any, x: Any, filters: int, name: str) -> Any:
     """``p``, the output of the cell before the last one, in the size and with the filters of ``x``'s cell."""
     if p is None:
         return x
-    if K.int_shape(p)[-2] != K.int_shape(x)[-2]:
-        with K.name_scope("adjust_block/adjust_reduction_block_" + name):
+    if p.shape.as_list()[-2] != x.shape.as_list()[-2]:
+        with name_scope("adjust_block/adjust_reduction_block_" + name):
             p = Activation("relu", name=f"adjust_relu_1_{name}")(p)
             moved = Cropping2D(((1, 0), (1, 0)))(ZeroPadding2D(((0, 1), (0, 1)))(p))
             halves = []
@@ -158,15 +158,15 @@ def _adjusted(p: Any, x: Any, filters: int, name: str) -> Any:
                 part = AveragePooling2D(1, strides=2, name=f"adjust_avg_pool_{i}_{name}")(part)
                 halves.append(_conv(part, filters // 2, f"adjust_conv_{i}_{name}"))
             return _normed(concatenate(halves), f"adjust_bn_{name}")
-    if K.int_shape(p)[-1] != filters:
-        with K.name_scope("adjust_block/adjust_projection_block_" + name):
+    if p.shape.as_list()[-1] != filters:
+        with name_scope("adjust_block/adjust_projection_block_" + name):
             p = _conv(Activation("relu")(p), filters, f"adjust_conv_projection_{name}")
             return _normed(p, f"adjust_bn_{name}")
     return p
 
 
 def _normal(x: Any, p: Any, filters: int, name: str) -> tuple[Any, Any]:
-    with K.name_scope("normal_A_block_" + name):
+    with name_scope("normal_A_block_" + name):
         p = _adjusted(p, x, filters, name)
         h = _conv(Activation("relu")(x), filters, f"normal_conv_1_{name}")
         h = _normed(h, f"normal_bn_1_{name}")
@@ -188,7 +188,7 @@ def _normal(x: Any, p: Any, filters: int, name: str) -> tuple[Any, Any]:
 
 
 def _reduction(x: Any, p: Any, filters: int, name: str) -> tuple[Any, Any]:
-    with K.name_scope("reduction_A_block_" + name):
+    with name_scope("reduction_A_block_" + name):
         p = _adjusted(p, x, filters, name)
         h = _conv(Activation("relu")(x), filters, f"reduction_conv_1_{name}")
         h = _normed(h, f"reduction_bn_1_{name}")
