@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.oracle import checkpoint_program, comparison
+from tests.oracle import both_ways, checkpoint_program
 
-pytestmark = [
-    pytest.mark.oracle,
-    pytest.mark.timeout(0),
-    pytest.mark.skipif(
-        comparison.oracle_missing() is not None, reason=str(comparison.oracle_missing())
-    ),
-]
+pytestmark = both_ways.MARKS
 
 
-def run(what: str, engine: str, folder: Path) -> Any:
-    python = sys.executable if engine == "dataflow" else comparison.ORACLE_PYTHON
-    done = subprocess.run(
-        [python, checkpoint_program.__file__, what, engine, str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
-@pytest.fixture(scope="module", params=["dataflow", "tensorflow"])
+@pytest.fixture(scope="module", params=both_ways.ENGINES)
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What was saved; what the other engine restored, and what the writer itself did."""
     folder = tmp_path_factory.mktemp(request.param)
-    other = "tensorflow" if request.param == "dataflow" else "dataflow"
-    saved = run("write", request.param, folder)
-    return saved, run("read", other, folder), run("read", request.param, folder)
+    other = both_ways.other_than(request.param)
+    saved = both_ways.run(checkpoint_program, "write", request.param, folder)
+    return (
+        saved,
+        both_ways.run(checkpoint_program, "read", other, folder),
+        both_ways.run(checkpoint_program, "read", request.param, folder),
+    )
 
 
 def test_the_files_are_tensorflows(both: Any) -> None:

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.oracle import comparison, model_programs
+from tests.oracle import both_ways, model_programs
 
-pytestmark = [
-    pytest.mark.oracle,
-    pytest.mark.timeout(0),
-    pytest.mark.skipif(
-        comparison.oracle_missing() is not None, reason=str(comparison.oracle_missing())
-    ),
-]
+pytestmark = both_ways.MARKS
 NAMES = [program.__name__ for program in model_programs.PROGRAMS]
 
 
-def run(what: str, engine: str, folder: Path) -> Any:
-    python = sys.executable if engine == "dataflow" else comparison.ORACLE_PYTHON
-    done = subprocess.run(
-        [python, model_programs.__file__, what, engine, str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
-@pytest.fixture(scope="module", params=["dataflow", "tensorflow"])
+@pytest.fixture(scope="module", params=both_ways.ENGINES)
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What the writer of the meta graphs gave, and what the other engine did with them."""
     folder = tmp_path_factory.mktemp(request.param)
-    other = "tensorflow" if request.param == "dataflow" else "dataflow"
-    return run("save", request.param, folder), run("load", other, folder)
+    other = both_ways.other_than(request.param)
+    return both_ways.run(model_programs, "save", request.param, folder), both_ways.run(
+        model_programs, "load", other, folder
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
