@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow import logging as log
 from dataflow.formats.bundle_writer import write_bundle
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.default_stacks import default_graph
@@ -36,7 +37,8 @@ def save(obj: Any, export_dir: Any, signatures: Any = None) -> None:
     ``obj``: a `tf.Module`, a model of Keras, or another object that `tf.train.Checkpoint` saves. Its `tf.function`s are
     saved with the signatures that they were called with, or that their ``input_signature`` says; the code is not.
     ``signatures``: a function with an ``input_signature``, a concrete one, or a dictionary of these, for serving; by
-    default the one function of ``obj`` that can be one.
+    default the one function of ``obj`` that can be one. What optimizers keep for each variable (Adam's moments) is left
+    out, with a warning: a `tf.train.Checkpoint` goes on with a training.
 
     Raises `ValueError` for another object or signature, `AssertionError` inside of a `tf.function`, and where a function
     uses a variable that is no part of ``obj``; `NotImplementedError` for parts that no SavedModel holds.
@@ -49,6 +51,7 @@ def save(obj: Any, export_dir: Any, signatures: Any = None) -> None:
     if not hasattr(type(obj), "checkpoint_parts"):
         raise ValueError(f"Expected a Trackable object for export, got {obj}.")
     view = ObjectView(obj, signatures_of(obj, signatures))
+    _warn_of_slots(view)
     writer = MetaGraphWriter(view)
     meta = writer.write()
     folder = local_path(export_dir)
@@ -63,6 +66,18 @@ def save(obj: Any, export_dir: Any, signatures: Any = None) -> None:
             ):
                 shutil.copyfile(source, target)
     write_saved_model(folder, [meta])
+
+
+def _warn_of_slots(view: ObjectView) -> None:
+    for value in view.nodes:
+        names = value.get_slot_names() if hasattr(value, "get_slot_names") else []
+        if names:
+            log.warning(
+                "tf.saved_model.save leaves out what %s keeps for each variable (%s): a loaded model predicts, but "
+                "does not go on training from here. Save a tf.train.Checkpoint for that.",
+                type(value).__name__,
+                ", ".join(names),
+            )
 
 
 def _write_values(view: ObjectView, folder: str) -> None:

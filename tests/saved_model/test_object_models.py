@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,21 @@ def test_models_of_keras(tmp_path: Path) -> None:
     (signature,) = found.signatures.values()
     np.testing.assert_allclose(signature(x)["dense_1"], expected, rtol=1e-6)
     assert abs(found(x, training=True).numpy() - expected.numpy()).max() > 1e-6
+
+
+def test_slots_of_optimizers_are_left_out_with_a_word(tmp_path: Path, caplog: Any) -> None:
+    root = AutoTrackable()
+    root.v = tf.Variable(2.0)
+    root.optimizer = tf.keras.optimizers.Adam()
+    with caplog.at_level(logging.WARNING, logger="tensorflow"):
+        tf.saved_model.save(root, tmp_path / "before")
+        assert caplog.text == ""
+        with tf.GradientTape() as tape:
+            loss = root.v * root.v
+        root.optimizer.apply_gradients([(tape.gradient(loss, root.v), root.v)])
+        tf.saved_model.save(root, tmp_path / "after")
+    assert "leaves out what Adam keeps for each variable (m, v)" in caplog.text
+    assert tf.saved_model.load_v2(tmp_path / "after").v.numpy() == root.v.numpy()
 
 
 def test_in_graph_mode(tmp_path: Path) -> None:
