@@ -87,6 +87,33 @@ def test_functions_take_and_return_them(eagerly: None) -> None:
     assert widen(made(color="blue"), tf.constant(1.0))[0].color == "blue" and len(traces) == 3
 
 
+def test_how_many_values_ragged_and_sparse_tensors_have_is_no_part_of_a_signature(
+    eagerly: None,
+) -> None:
+    """As in TensorFlow, also once its module makes them `CompositeTensor`s for `isinstance`."""
+    from dataflow.python.framework.composite_tensor import CompositeTensor
+
+    assert isinstance(tf.ragged.constant([[1]]), CompositeTensor)
+    shapes = []
+
+    @tf.function
+    def total(x: Any) -> Any:
+        shapes.append(x.shape.as_list())
+        return tf.reduce_sum(x.values if isinstance(x, tf.SparseTensor) else x.flat_values)
+
+    assert [int(total(tf.ragged.constant([[1] * n] * 3))) for n in (1, 2, 5)] == [3, 6, 15]
+    assert shapes == [[3, None]]
+    deep = ([[[1, 2], [3]], [[4]]], [[[1]], [[2], [3, 4, 5]]])
+    assert [int(total(tf.ragged.constant(rows))) for rows in deep] == [10, 15]
+    assert shapes[1:] == [[2, None, None]]
+    total(tf.ragged.constant([[1]]))
+    assert shapes[2:] == [[1, None]]  # the number of rows is one
+    for n in (1, 4, 2):
+        sparse = tf.SparseTensor([[i, 0] for i in range(n)], [2] * n, [5, 3])
+        assert int(total(sparse)) == 2 * n
+    assert len(shapes) == 4
+
+
 def test_signatures_of_functions(eagerly: None) -> None:
     f = tf.function(lambda x: x.high - x.low, [IntervalSpec([None], tf.float32)])
     assert f(made([1.0, 2.0], [2.0, 4.0])).numpy().tolist() == [1.0, 2.0]

@@ -7,7 +7,7 @@ other objects, variables among them, by identity.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,12 +20,8 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops.composites import parts_of
 from dataflow.ops.ragged_tensor import RaggedTensor
 from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.ops.type_specs import (
-    CompositeTensor,
-    SparseTensorSpec,
-    TensorSpec,
-    type_spec_from_value,
-)
+from dataflow.ops.type_spec_bases import is_programs_composite
+from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, type_spec_from_value
 from dataflow.ops.variables import Variable
 from dataflow.shapes import Dims, as_dims
 
@@ -53,14 +49,16 @@ class Arguments:
     """The arguments of a call: the ``key`` of their signature, and the ``tensors`` among them in order.
 
     ``ranks_only``: the key has the ranks of tensors in place of their shapes. These are then in ``dims``, in the same
-    order, with those of `tf.TensorSpec` among them, which are in the key anyway.
+    order, with those of `tf.TensorSpec` among them, which are in the key anyway. How many values a sparse or ragged
+    tensor has is no part of either (``is_open`` says that there is such an argument): a function is traced once for all.
     """
 
-    __slots__ = ("_ranks_only", "dims", "key", "tensors")
+    __slots__ = ("_of_any_size", "_ranks_only", "dims", "is_open", "key", "tensors")
 
     def __init__(self, values: Any, extra: Any = None, ranks_only: bool = False) -> None:
         self.tensors: list[EagerTensor] = []
         self._ranks_only = ranks_only
+        self._of_any_size = self.is_open = False
         self.dims: list[Dims] = []
         parts: list[Any] = [extra]
         for value in values:
@@ -74,6 +72,8 @@ class Arguments:
                 parts.append(ById(value))
                 return
             dims: Any = value.dims
+            if self._of_any_size:
+                dims = (None, *dims[1:])
             if self._ranks_only:
                 self.dims.append(dims)
                 dims = len(dims)
@@ -107,10 +107,14 @@ class Arguments:
             return
         if not isinstance(value, Variable) and (found := parts_of(value)) is not None:
             parts += (_COMPOSITE, type(value), len(found[0]))
-            if isinstance(value, CompositeTensor):
+            if is_programs_composite(value):
                 parts.append(type_spec_from_value(value))  # what it has beside its tensors
-            for part in found[0]:
+            open_parts = _open_parts(value)
+            for number, part in enumerate(found[0]):
+                self._of_any_size = number in open_parts
                 self._add(part, parts)
+            self._of_any_size = False
+            self.is_open |= bool(open_parts)
             return
         try:
             if isinstance(value, Variable):
@@ -120,6 +124,13 @@ class Arguments:
             parts.append(ById(value))
         else:
             parts.append(value)
+
+
+def _open_parts(value: Any) -> Collection[int]:
+    """Which parts of a composite have as many rows as it has values: all but the outermost splits of a ragged one."""
+    if isinstance(value, RaggedTensor):
+        return {0, *range(2, 1 + value.ragged_rank)}
+    return {0, 1} if isinstance(value, SparseTensor) else ()
 
 
 def has_array(value: Any) -> bool:
@@ -159,15 +170,14 @@ def replaced(value: Any, stand_in: Callable[[Any], Any]) -> Any:
 
 def _spec_of(value: Any) -> Any:
     """The spec of a sparse or ragged tensor or of a program's composite, which are not made of specs; else None."""
-    if isinstance(value, CompositeTensor):
+    if is_programs_composite(value):
         return type_spec_from_value(value)
     if isinstance(value, (SparseTensor, SparseTensorSpec)):
         return SparseTensorSpec([None] * (value.shape.ndims or 0), value.dtype)
     if isinstance(value, RaggedTensor):
         from dataflow.data.ragged_elements import RaggedTensorSpec
 
-        shape = [None] * (value.shape.ndims or 0)
-        return RaggedTensorSpec(shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
+        return RaggedTensorSpec.from_value(value)
     return None
 
 

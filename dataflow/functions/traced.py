@@ -167,7 +167,10 @@ class Function:
             if self._relax_shapes and self.input_signature is None and self._missed:
                 return self._made_for_more(found, args, kwargs)
             self._missed = True
-            concrete = self._concrete[found.key] = self._trace(args, kwargs)
+            dims = None
+            if found.is_open and self.input_signature is None:
+                dims = Arguments((*args, *kwargs.values()), ranks_only=True).dims
+            concrete = self._concrete[found.key] = self._trace(args, kwargs, dims)
             return concrete
 
     def _made_for_more(

@@ -22,6 +22,7 @@ _FURTHER_FILES: dict[str, tuple[str, ...]] = {
         "loop_accumulator",
         "pooling",
         "segment",
+        "slicing",
         "sparse_lookup",
     ),
     "nccl": ("collective",),

@@ -17,7 +17,7 @@ from dataflow.ops.composites import parts_of
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.ragged_tensor import RaggedTensor
 from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.ops.type_spec_bases import CompositeTensor, taken_apart
+from dataflow.ops.type_spec_bases import is_programs_composite, taken_apart
 
 
 class Composite(dict[str, Any]):
@@ -45,7 +45,7 @@ def expanded(structure: Any) -> Any:
             made = _kind_of(owner)({owner.__name__: list(found[0])})
             made.rebuild = found[1]
             return made
-        if isinstance(leaf, CompositeTensor):
+        if is_programs_composite(leaf):
             spec, components, rebuild = taken_apart(leaf)
             made = _kind_of(type(leaf))({type(leaf).__name__: expanded(components)})
             made.spec = spec

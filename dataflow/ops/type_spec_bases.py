@@ -138,6 +138,12 @@ class CompositeTensor(metaclass=abc.ABCMeta):  # noqa: B024  (programs derive fr
         return self._type_spec._to_components(self)
 
 
+def is_programs_composite(value: Any) -> bool:
+    """Whether a program's class, derived from `CompositeTensor`, made ``value``: those of the engine, which count as
+    such for `isinstance`, are taken apart by ways of their own."""
+    return CompositeTensor in type(value).__mro__
+
+
 def own_spec(value: Any) -> Any:
     """The spec that a value's class says; None where it says none."""
     return value._type_spec if hasattr(type(value), "_type_spec") else None

@@ -662,6 +662,6 @@ def test_sparse_and_ragged_tensors_as_arguments() -> None:
     lengths = tf.function(lambda r: r.row_lengths())
     assert lengths(ragged).numpy().tolist() == [2, 1]
     ((spec,), _) = lengths.get_concrete_function(ragged).structured_input_signature
-    assert spec == tf.RaggedTensorSpec([None, None], row_splits_dtype=ragged.row_splits.dtype)
+    assert spec == tf.RaggedTensorSpec([2, None], row_splits_dtype=ragged.row_splits.dtype)
     slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
     assert tf.function(lambda s: s.values * 2)(slices).numpy().tolist() == [2]

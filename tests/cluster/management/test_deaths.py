@@ -242,7 +242,9 @@ def test_a_worker_killed_in_the_middle_of_a_message(processes, eventually, targe
     other.run(size)
     outcome = []
     processes.pause("ps:0")
-    before = watched.status()[1]["sent_bytes"]
+    counted: list[int | None] = []  # None while a task has no time to answer
+    eventually(lambda: counted.append(watched.status()[1]["sent_bytes"]) or counted[-1] is not None)
+    before = counted[-1]
     thread = threading.Thread(target=lambda: outcome.append(result_of(lambda: session.run(send))))
     thread.start()
     eventually(lambda: (watched.status()[1]["sent_bytes"] or 0) > before + 5_000_000)
