@@ -47,7 +47,8 @@ def expanded(structure: Any) -> Any:
             return made
         if is_programs_composite(leaf):
             spec, components, rebuild = taken_apart(leaf)
-            made = _kind_of(type(leaf))({type(leaf).__name__: expanded(components)})
+            owner = type(leaf)
+            made = _kind_of(owner)({owner.__name__: expanded(components)})
             made.spec = spec
             made.rebuild = lambda values: rebuild(packed(components, values))
             return made
