@@ -109,8 +109,6 @@ ABSENT = {
     "submodules with_name_scope",
     # Operators hold tensors, and variables only as their user's.
     "linalg.LinearOperator*": "name_scope submodules trainable_variables with_name_scope",
-    # Of googletest's reports.
-    "test.TestCase": "get_recorded_properties record_property tempfile_cleanup",
     # Keras keeps these with a layer's cell, or in its configuration.
     "keras.layers.*": "bias_constraint bias_initializer bias_regularizer cell constraints "
     "get_dropout_mask_for_cell get_initial_state get_recurrent_dropout_mask_for_cell implementation "
