@@ -57,7 +57,7 @@ _HEAD_MISSES = 3
 _HEAD_GONE = "Ray's head is gone"
 #: How long a task that runs may take to hear of the others.
 _TELL_SECONDS = 120.0
-#: How often whoever waits for a launch may end it.
+#: How often a wait for a launch looks whether it was canceled or interrupted.
 _CHECK_SECONDS = 0.2
 
 _lock = kept_ray.lock
