@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.conversion import convert_to_tensor
-from dataflow.graph.default_stacks import default_graph
 
 
 def compute_gradient(
@@ -31,9 +30,7 @@ def compute_gradient(
             compute_gradient(xi, si, y, y_shape, vi, delta, init_targets, extra_feed_dict)
             for xi, si, vi in zip(x, x_shape, values, strict=True)
         ]
-    from dataflow.autodiff.gradients import gradients
     from dataflow.graph.default_stacks import default_session
-    from dataflow.ops.sources import placeholder
 
     session = default_session()
     if session is None:
@@ -44,34 +41,82 @@ def compute_gradient(
             session.run(target)
     if x_init_value is None:
         x_init_value = np.random.uniform(size=x_shape)
-    numpy_type = x.dtype.base_dtype.as_numpy_dtype
-    start = np.array(x_init_value, numpy_type, order="C").reshape(x_shape)  # `_as_reals` is a view
-    feeds = dict(extra_feed_dict or {})
-    with default_graph().as_default():
+    grad, seed = gradient_and_seed(x, y, y_shape)
+    theoretical = theoretical_jacobian(
+        x, x_shape, x_init_value, seed, y_shape, grad, extra_feed_dict
+    )
+    numeric = numeric_jacobian(x, x_shape, x_init_value, y, y_shape, delta, extra_feed_dict)
+    return theoretical, numeric
+
+
+def gradient_and_seed(x: Any, y: Any, y_shape: Any) -> tuple[Any, Any]:
+    """(dx, dy): the gradient of ``y``, of shape ``y_shape``, by ``x``, or None; and what it is a gradient of, to feed."""
+    from dataflow.autodiff.gradients import gradients
+    from dataflow.ops.sources import placeholder
+
+    with x.graph.as_default():
         seed = placeholder(y.dtype.base_dtype, y_shape)
         (grad,) = gradients(y, x, seed)
-        grad = None if grad is None else convert_to_tensor(grad)  # rows alone count as a whole
-    y_type = np.dtype(y.dtype.base_dtype.as_numpy_dtype)
-    direction = np.zeros(y_shape, y_type)
-    directions, moved_x = _as_reals(direction), _as_reals(start)
-    real = moved_x.dtype
-    theoretical = np.zeros((moved_x.size, directions.size), real)
+        # rows alone count as a whole
+        return None if grad is None else convert_to_tensor(grad), seed
+
+
+def theoretical_jacobian(
+    x: Any, x_shape: Any, x_data: Any, dy: Any, dy_shape: Any, dx: Any, extra_feed_dict: Any = None
+) -> Any:
+    """The Jacobian [elements of x, elements of y] at ``x_data``, a column for each direction fed to ``dy``.
+
+    ``dx``, the gradient, may be None, or rows (`IndexedSlices`). Runs in the default session.
+    """
+    start = _start(x, x_shape, x_data)
+    direction = np.zeros(dy_shape, np.dtype(dy.dtype.base_dtype.as_numpy_dtype))
+    directions, rows = _as_reals(direction), _as_reals(start)
+    jacobian = np.zeros((rows.size, directions.size), rows.dtype)
+    if dx is None:
+        return jacobian
+    with x.graph.as_default():
+        dx = convert_to_tensor(dx)
     for column in range(directions.size):
         directions[:] = 0
         directions[column] = 1
-        if grad is not None:
-            value = session.run(grad, {**feeds, x: start, seed: direction})
-            theoretical[:, column] = _as_reals(np.asarray(value, start.dtype))
-    numeric = np.zeros_like(theoretical)
+        value = _run(dx, {**(extra_feed_dict or {}), x: start, dy: direction})
+        jacobian[:, column] = _as_reals(np.asarray(value, start.dtype))
+    return jacobian
+
+
+def numeric_jacobian(
+    x: Any, x_shape: Any, x_data: Any, y: Any, y_shape: Any, delta: Any, extra_feed_dict: Any = None
+) -> Any:
+    """The Jacobian [elements of x, elements of y] at ``x_data`` by central differences of ``delta`` to both sides.
+
+    Runs in the default session.
+    """
+    start = _start(x, x_shape, x_data)
+    y_type = np.dtype(y.dtype.base_dtype.as_numpy_dtype)
+    moved_x = _as_reals(start)
+    size = _as_reals(np.zeros(y_shape, y_type)).size
+    jacobian = np.zeros((moved_x.size, size), moved_x.dtype)
     for row in range(moved_x.size):
         moved = []
         before = moved_x[row]
         for sign in (1, -1):
             moved_x[row] = before + sign * delta
-            moved.append(_as_reals(np.asarray(session.run(y, {**feeds, x: start.copy()}), y_type)))
+            value = _run(y, {**(extra_feed_dict or {}), x: start.copy()})
+            moved.append(_as_reals(np.asarray(value, y_type)))
         moved_x[row] = before
-        numeric[row] = (moved[0] - moved[1]) / (2 * delta)
-    return theoretical, numeric
+        jacobian[row] = (moved[0] - moved[1]) / (2 * delta)
+    return jacobian
+
+
+def _run(fetch: Any, feeds: Any) -> Any:
+    from dataflow.graph.default_stacks import default_session
+
+    return default_session().run(fetch, feeds)
+
+
+def _start(x: Any, x_shape: Any, x_data: Any) -> Any:
+    """A copy of ``x_data``, laid out in order: `_as_reals` is a view."""
+    return np.array(x_data, x.dtype.base_dtype.as_numpy_dtype, order="C").reshape(x_shape)
 
 
 def _as_reals(array: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import shapes
-from dataflow.errors import DTypeError
+from dataflow.errors import DTypeError, InvalidArgumentError
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
@@ -329,11 +329,17 @@ def _close(head: Tensor, value: Tensor) -> None:
             f"  Convert it with tf.cast(t, tf.{head.dtype.base_dtype.name})."
             f"\n  {value.name!r} built at {value.op.built_at}",
         )
-    op = (
-        control_flow.ref_next_iteration_op
-        if control_flow.by_reference(value) and control_flow.by_reference(head)
-        else control_flow.next_iteration_op
-    )
+    is_reference = control_flow.by_reference(head)
+    if is_reference and not control_flow.by_reference(value):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Input 1 of node {head.op.name} was passed {value.dtype.name} from {value.name} "
+            f"incompatible with expected {head.dtype.name}: the loop variable is a reference to "
+            f"{head.op.inputs[0].op.inputs[0].name!r}, but the body returns a value.\n"
+            "  Return what tf.assign gives, or begin with tf.identity(v).",
+        )
+    op = control_flow.ref_next_iteration_op if is_reference else control_flow.next_iteration_op
     back = op(value)
     if not _less_or_equal(back.dims, head.dims):
         start = head.op.inputs[0].op.inputs[0]

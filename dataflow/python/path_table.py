@@ -106,7 +106,8 @@ python.ops.{metrics metrics_impl} : metrics python.metric_parts
 python.ops.losses : losses
 python.ops.losses.{losses losses_impl loss_reduction util} : losses
 python.ops.{rnn rnn_cell rnn_cell_impl rnn_cell_wrapper_impl} : rnn.cells nn rnn.linear python.private
-python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq autodiff.gradient_checker
+python.ops.seq2seq : contrib.legacy_seq2seq
+python.ops.gradient_checker : autodiff.gradient_checker python.gradient_checker_parts
 python.ops.distributions.kullback_leibler : distributions distributions.kullback_leibler
 python.ops.distributions.{distribution distributions} : distributions
 python.ops.distributions.util : python.distribution_parts python.distribution_checks contrib.distributions

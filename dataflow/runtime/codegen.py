@@ -261,7 +261,9 @@ class Generator:
             self.reads.append(value.text)
             return value.text
         name = value.text
-        if self.globals[name].name in self._assigned or self.structured:
+        if name not in self.globals:  # a local that holds the variable: see `control_structure`
+            self.reads.append(name)
+        if self.structured or self.globals[name].name in self._assigned:
             return f"{name}.read()"
         self._checked[name] = tensor.op
         return f"{name}.array"
@@ -275,7 +277,14 @@ class Generator:
                 tensor.op,
                 f"{tensor.name!r} is fed in this run, so it cannot be assigned to in the same run.",
             )
+        if value.text not in self.globals:
+            self.reads.append(value.text)
         return value.text
+
+    def is_reference(self, tensor: Tensor) -> bool:
+        """Whether a variable stands behind a tensor in this run, whose value is read by whoever uses it."""
+        value = self.values.get(tensor)
+        return tensor.dtype.is_ref and value is not None and value.is_ref
 
     def output_name(self, tensor: Tensor) -> str:
         """The local variable for an output."""
@@ -453,6 +462,8 @@ class Generator:
                 items.append("None")  # not computed, or a resource or list, which cannot be shown
             elif value.is_ref:
                 items.append(f"{value.text}.array")
+                if value.text not in self.globals:
+                    self.reads.append(value.text)
             else:
                 items.append(value.text)
                 self.reads.append(value.text)

@@ -11,7 +11,8 @@ the loop variables; what LoopCond needs is computed before the test, the rest af
         m1, m2 = next1, next2
 
 The code of a node stands under an ``if`` for each of its guards (`control_frames`), and a Merge takes the
-value of the branch that ran. Untaken branches are therefore not computed at all.
+value of the branch that ran. Untaken branches are therefore not computed at all. The local of a Merge of
+references holds the variable itself.
 """
 
 from __future__ import annotations
@@ -164,8 +165,10 @@ class Emitter:
             or any(c in generator.numbers for c in index.uses)
         )
         generator.globals.setdefault("int32", _int32)
+        by_reference = all(generator.is_reference(tensor) for _, tensor, _ in branches)
+        use = generator.use_ref if by_reference else generator.use
         for position, (i, tensor, guards) in enumerate(branches):
-            assign = f"{name} = {generator.use(tensor)}"
+            assign = f"{name} = {use(tensor)}"
             if wants_index:
                 assign += f"; {index_name} = int32({i})"
             if len(branches) == 1:
@@ -182,7 +185,7 @@ class Emitter:
                 generator.add_line(f"else: {assign}", op, (name, index_name))
         from dataflow.runtime.codegen import Value
 
-        generator.values.setdefault(output, Value(name))
+        generator.values.setdefault(output, Value(name, by_reference))
         if wants_index:
             generator.values.setdefault(index, Value(index_name))
         generator.emit_trace(op)
@@ -221,7 +224,7 @@ class Emitter:
         if len(switches) == sum(op.op_def.control_flow == "switch" for op in frame.nodes):
             body.sort(key=_comes_later)  # there is no condition for which anything has to wait
         self.emit_items(body, frame)
-        nexts = [generator.use(_next_value(op)) for op in heads]
+        nexts = [self._next_of(op) for op in heads]
         if names:
             generator.add_line(f"{', '.join(names)} = {', '.join(nexts)}", heads[0], tuple(names))
         self.open = saved
@@ -270,10 +273,17 @@ class Emitter:
             enter = next(t for t in op.inputs if t.op.op_def.control_flow != "next_iteration")
             name = generator.output_name(op.outputs[0])
             names.append(name)
-            starts.append(generator.use(enter))
-            generator.values[op.outputs[0]] = Value(name)
+            by_reference = generator.is_reference(enter)
+            starts.append(generator.use_ref(enter) if by_reference else generator.use(enter))
+            generator.values[op.outputs[0]] = Value(name, by_reference)
             generator.values[op.outputs[1]] = Value("None")
         return names, starts
+
+    def _next_of(self, head: Operation) -> str:
+        """The expression for a variable of the loop in the next iteration."""
+        generator, tensor = self.generator, _next_value(head)
+        by_reference = generator.is_reference(head.outputs[0])
+        return generator.use_ref(tensor) if by_reference else generator.use(tensor)
 
     def _pass_switches(self, frame: Frame) -> list[Operation]:
         """The loop's own Switch nodes, which pass their value on: Python's ``while`` chooses."""

@@ -10,8 +10,21 @@ import pytest
 import dataflow as tf
 from dataflow.python import data_nest
 from dataflow.python.framework import test_util
-from dataflow.python.ops import gradient_checker_v2, sparse_ops, variables
+from dataflow.python.ops import gradient_checker, gradient_checker_v2, sparse_ops, variables
 from dataflow.python.ops.ragged import ragged_test_util
+
+
+def test_gradient_checker_takes_a_jacobian_in_parts() -> None:
+    with tf.Graph().as_default(), tf.Session():
+        x = tf.placeholder(tf.float32, [2])
+        dx, dy = gradient_checker._compute_dx_and_dy(x, x * x, [2])
+        start = np.array([1.0, 3.0], np.float32)
+        theory = gradient_checker._compute_theoretical_jacobian(x, [2], start, dy, [2], dx, None)
+        assert theory.tolist() == [[2.0, 0.0], [0.0, 6.0]]
+        numeric = gradient_checker._compute_numeric_jacobian(
+            x, [2], start, x * x, [2], 2.0**-8, None
+        )
+        np.testing.assert_allclose(numeric, theory, rtol=1e-4)
 
 
 def test_gradient_checker_v2_gives_a_jacobian_for_each_argument() -> None:
