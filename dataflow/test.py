@@ -27,6 +27,7 @@ from dataflow.benchmark import (
     benchmark_config as benchmark_config,
     run_benchmarks,
 )
+from dataflow.cluster_def import ClusterDef
 from dataflow.errors import OpError
 from dataflow.flags import FLAGS
 from dataflow.graph.default_stacks import default_session, reset_default_graph
@@ -609,12 +610,14 @@ class TestCase(absltest.TestCase):
 
     def assertProtoEquals(self, expected: Any, message: Any, msg: str | None = None) -> None:
         """Two protocol buffers (or the text of one) are equal."""
+        message = _as_protocol_buffer(message)
         if isinstance(expected, str):
             from google.protobuf import text_format
 
             parsed = type(message)()
             text_format.Merge(expected, parsed)
             expected = parsed
+        expected = _as_protocol_buffer(expected)
         if expected != message:  # numbers in texts are rounded, as in TensorFlow
             expected, message = _rounded(expected), _rounded(message)
         self.assertEqual(expected, message, msg)
@@ -640,6 +643,15 @@ class TestCase(absltest.TestCase):
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """The block raises an `OpError` whose text matches."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
+
+
+def _as_protocol_buffer(message: Any) -> Any:
+    """``message``; a `ClusterDef`, which does without the protobuf package, as that package's."""
+    if not isinstance(message, ClusterDef):
+        return message
+    from tensorboard.compat.proto import cluster_pb2
+
+    return cluster_pb2.ClusterDef.FromString(message.SerializeToString())
 
 
 def _rounded(message: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,18 +71,12 @@ def theoretical_jacobian(
     """
     start = _start(x, x_shape, x_data)
     direction = np.zeros(dy_shape, np.dtype(dy.dtype.base_dtype.as_numpy_dtype))
-    directions, rows = _as_reals(direction), _as_reals(start)
-    jacobian = np.zeros((rows.size, directions.size), rows.dtype)
     if dx is None:
-        return jacobian
+        return by_gradient(None, start, direction)
     with x.graph.as_default():
         dx = convert_to_tensor(dx)
-    for column in range(directions.size):
-        directions[:] = 0
-        directions[column] = 1
-        value = _run(dx, {**(extra_feed_dict or {}), x: start, dy: direction})
-        jacobian[:, column] = _as_reals(np.asarray(value, start.dtype))
-    return jacobian
+    feeds = dict(extra_feed_dict or {})
+    return by_gradient(lambda at, along: _run(dx, {**feeds, x: at, dy: along}), start, direction)
 
 
 def numeric_jacobian(
@@ -92,17 +87,37 @@ def numeric_jacobian(
     Runs in the default session.
     """
     start = _start(x, x_shape, x_data)
-    y_type = np.dtype(y.dtype.base_dtype.as_numpy_dtype)
+    result = np.zeros(y_shape, np.dtype(y.dtype.base_dtype.as_numpy_dtype))
+    feeds = dict(extra_feed_dict or {})
+    return by_differences(lambda at: _run(y, {**feeds, x: at}), start, result, delta)
+
+
+def by_gradient(slope: Callable[[Any, Any], Any] | None, start: Any, direction: Any) -> Any:
+    """The Jacobian [elements of x, elements of y] of a function of arrays at ``start``, in order in memory.
+
+    ``slope(x, dy)`` is the gradient, of x's shape, for an array ``dy`` like ``direction``; None: zeros.
+    """
+    direction = np.zeros_like(direction)
+    directions, rows = _as_reals(direction), _as_reals(start)
+    jacobian = np.zeros((rows.size, directions.size), rows.dtype)
+    for column in range(directions.size if slope is not None else 0):
+        directions[:] = 0
+        directions[column] = 1
+        value = slope(start, direction)  # type: ignore[misc]
+        jacobian[:, column] = _as_reals(np.asarray(value, start.dtype))
+    return jacobian
+
+
+def by_differences(value: Callable[[Any], Any], start: Any, result: Any, delta: Any) -> Any:
+    """As `by_gradient`, from ``value(x)``, an array like ``result``, at both sides of each element of ``start``."""
     moved_x = _as_reals(start)
-    size = _as_reals(np.zeros(y_shape, y_type)).size
-    jacobian = np.zeros((moved_x.size, size), moved_x.dtype)
+    jacobian = np.zeros((moved_x.size, _as_reals(result).size), moved_x.dtype)
     for row in range(moved_x.size):
         moved = []
         before = moved_x[row]
         for sign in (1, -1):
             moved_x[row] = before + sign * delta
-            value = _run(y, {**(extra_feed_dict or {}), x: start.copy()})
-            moved.append(_as_reals(np.asarray(value, y_type)))
+            moved.append(_as_reals(np.asarray(value(start.copy()), result.dtype)))
         moved_x[row] = before
         jacobian[row] = (moved[0] - moved[1]) / (2 * delta)
     return jacobian

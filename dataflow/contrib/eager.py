@@ -10,7 +10,6 @@ from dataflow.autodiff.gradient_tape import GradientTape
 from dataflow.contrib import eager_metrics as metrics
 from dataflow.contrib.eager_network import Network, Sequential
 from dataflow.data.eager_iterator import EagerIterator
-from dataflow.device_spec import DeviceSpec
 from dataflow.functions import traced
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.eager import enable_eager_execution, executing_eagerly
@@ -26,6 +25,7 @@ from dataflow.ops.variables import Variable as _Variable
 from dataflow.python.eager.context import (
     in_eager_mode,
     in_graph_mode,
+    list_devices as list_devices,
     num_gpus,
 )
 from dataflow.python.test_decorators import (
@@ -90,15 +90,6 @@ class Iterator(EagerIterator):
                 "dataset.make_one_shot_iterator()."
             )
         super().__init__(dataset)
-
-
-def list_devices() -> list[str]:
-    """The devices of eager code."""
-    return [
-        DeviceSpec(
-            job="localhost", replica=0, task=0, device_type="CPU", device_index=0
-        ).to_string()
-    ]
 
 
 def get_optimizer_variables(optimizer: Any) -> list[Any]:

@@ -207,6 +207,50 @@ def older_fused_batch_norm_grad_kernel(xp: Module, *inputs: Any, **attrs: Any) -
     return fused_batch_norm_grad_kernel(xp, *inputs, inputs[-1], **attrs)
 
 
+@kernel("BatchNormWithGlobalNormalization")
+def batch_norm_with_global_normalization_kernel(
+    xp: Module,
+    t: Array,
+    m: Array,
+    v: Array,
+    beta: Array,
+    gamma: Array,
+    *,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+) -> Any:
+    factor = _inverse_root(xp, v, variance_epsilon)
+    if scale_after_normalization:
+        factor *= gamma
+    return (t - m) * factor + beta
+
+
+@kernel("BatchNormWithGlobalNormalizationGrad")
+def batch_norm_with_global_normalization_grad_kernel(
+    xp: Module,
+    t: Array,
+    m: Array,
+    v: Array,
+    gamma: Array,
+    backprop: Array,
+    *,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+) -> tuple[Any, ...]:
+    inverse = _inverse_root(xp, v, variance_epsilon)
+    factor = inverse * gamma if scale_after_normalization else inverse
+    rows = _to_rows(xp, backprop, "NHWC")
+    centered = _to_rows(xp, t - m, "NHWC")
+    offset_grad, product = rows.sum(0), (rows * centered).sum(0)
+    variance_grad = product * factor * inverse * inverse * t.dtype.type(-0.5)
+    scale_grad = product * inverse if scale_after_normalization else xp.zeros_like(gamma)
+    return backprop * factor, -offset_grad * factor, variance_grad, offset_grad, scale_grad
+
+
+def _inverse_root(xp: Module, variance: Array, epsilon: float) -> Any:
+    return 1 / xp.sqrt(variance + variance.dtype.type(epsilon))
+
+
 @kernel("FusedBatchNormGradV3")
 def fused_batch_norm_grad_kernel(
     xp: Module,
@@ -254,7 +298,7 @@ def _gradients(
         if found is not None:
             return found
     kind = scale.dtype
-    inverse = 1 / xp.sqrt(variance + kind.type(epsilon))
+    inverse = _inverse_root(xp, variance, epsilon)
     sums = _gradient_sums([grad, rows], [mean]) if xp is np else None
     if sums is None:
         ones = xp.ones(rows.shape[0], kind)

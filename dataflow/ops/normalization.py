@@ -88,7 +88,7 @@ _BATCH_NORM_GRAD = (
 _FORMATS = {"NHWC": 4, "NCHW": 4, "NDHWC": 5, "NCDHW": 5}
 
 
-def _normalized_dims(x: Tensor, per_channel: dict[str, Tensor], data_format: str) -> Any:
+def dims_by_channel(x: Tensor, per_channel: dict[str, Tensor], data_format: str) -> Any:
     """Dims of x and its number of channels, merged with those of the per-channel vectors."""
     if data_format not in _FORMATS:
         raise ValueError(f"data_format must be one of {', '.join(_FORMATS)}, got {data_format!r}")
@@ -143,7 +143,7 @@ def fused_batch_norm_op(
     vectors = {"scale": scale, "offset": offset}
     if not is_training:
         vectors |= {"mean": mean, "variance": variance}
-    dims, channels = _normalized_dims(x, vectors, data_format)
+    dims, channels = dims_by_channel(x, vectors, data_format)
     return [dims, channels, channels, channels, channels, None]
 
 
@@ -176,7 +176,7 @@ def fused_batch_norm_grad_op(
         "reserve_space_1": reserve_space_1,
         "reserve_space_2": reserve_space_2,
     }
-    dims, channels = _normalized_dims(x, vectors, data_format)
+    dims, channels = dims_by_channel(x, vectors, data_format)
     try:
         dims = merge(dims, y_backprop.dims)
     except ValueError as e:

@@ -12,6 +12,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex
+from dataflow.ops.casts import cast
 from dataflow.ops.costs import cubic
 from dataflow.ops.decompositions import INEXACT, cholesky, qr, square_dims, stack_shape
 from dataflow.ops.matmul import matmul
@@ -225,7 +226,7 @@ def _least_squares(
         if size is None:
             size = array_ops.shape(matrix)[-1 if tall else -2]
         identity = eye(size, batch_shape=stack_shape(matrix), dtype=matrix.dtype)
-        gram = gram + l2_regularizer * identity
+        gram = gram + cast(l2_regularizer, matrix.dtype.base_dtype) * identity
     factor = cholesky(gram)
     if tall:
         return cholesky_solve(factor, matmul(matrix, rhs, adjoint_a=True))
@@ -247,7 +248,6 @@ def largest_side(matrix: Tensor) -> Any:
     known = [d for d in (matrix.dims or ())[-2:] if d is not None]
     if len(known) == 2:
         return max(known)
-    from dataflow.ops.casts import cast
     from dataflow.ops.reduce import reduce_max
 
     return cast(reduce_max(array_ops.shape(matrix)[-2:]), matrix.dtype.real_dtype)

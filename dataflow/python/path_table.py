@@ -149,7 +149,7 @@ python.platform.benchmark : benchmark
 python.platform.sysconfig : tf
 python.lib.io.file_io : python.file_io gfile
 python.lib.io.{tf_record python_io} : python_io
-python.client.session : tf python.private
+python.client.session : tf python.session_names python.private
 python.client.client_lib : tf
 python.util.nest : nest graph.nest python.nested
 python.autograph : autograph
@@ -232,6 +232,8 @@ python.distribute.{reduce_util cross_device_ops} : distribute distribute.reducti
 python.distribute.tpu_strategy : python.strategy_names distribute.strategies
 python.distribute.{combinations strategy_combinations} : python.strategy_combinations
 python.distribute.distribute_coordinator : distribute cluster
+python.distribute.cluster_resolver : distribute.cluster_resolver
+python.distribute.cluster_resolver.{cluster_resolver tfconfig_cluster_resolver} : distribute.cluster_resolver
 python.distribute.values : distribute.values
 python.distribute.summary_op_util : python.private ops.summary
 python.estimator.util : estimator.input_results python.util.function_utils

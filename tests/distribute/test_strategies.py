@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.distribute.values import PerReplica
+from dataflow.python.eager.context import eager_mode
 
 CONFIG = tf.ConfigProto(device_count={"CPU": 2})
 CPUS = ["/cpu:0", "/cpu:1"]
@@ -251,17 +253,65 @@ def test_keras_under_a_scope() -> None:
 
 def test_resolvers(monkeypatch: pytest.MonkeyPatch) -> None:
     resolvers = tf.distribute.cluster_resolver
-    monkeypatch.setenv(
-        "TF_CONFIG",
-        '{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}',
-    )
+    config = {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(config))
     found = resolvers.TFConfigClusterResolver()
-    assert found.master() == "grpc://b:2" and found.task_id == 1
-    spec = tf.train.ClusterSpec({"ps": ["c:3"], "worker": {2: "d:4"}})
-    union = resolvers.UnionResolver(found, resolvers.SimpleClusterResolver(spec))
-    assert union.cluster_spec().task_address("worker", 2) == "d:4"
-    assert union.cluster_spec().num_tasks("ps") == 1
+    assert (found.master(), found.task_type, found.task_id) == ("b:2", "worker", 1)
+    assert found.master("worker", 0) == "a:1" and found.rpc_layer is None
+    monkeypatch.setenv("TF_CONFIG", json.dumps({**config, "rpc_layer": "grpc"}))  # read anew
+    assert found.master() == "grpc://b:2" and found.rpc_layer == "grpc"
+    found.task_id, found.rpc_layer = 0, "test"
+    assert found.master() == "test://a:1"
+    monkeypatch.setenv("TF_CONFIG", json.dumps({**config, "session_master": "c:3"}))
+    assert found.master() == "c:3"
+    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"worker": ["a:1"]}}')
+    assert found.master() == "" and resolvers.TFConfigClusterResolver().task_id is None
+    monkeypatch.setenv("TF_CONFIG", json.dumps(config))
     with pytest.raises(NotImplementedError, match="all-reduce"):
         tf.distribute.experimental.MultiWorkerMirroredStrategy()
     with pytest.raises(AttributeError, match="SimpleClusterResolver"):
         _ = resolvers.GCEClusterResolver
+
+
+def test_resolvers_of_given_clusters() -> None:
+    resolvers, spec = tf.distribute.cluster_resolver, tf.train.ClusterSpec
+    one = resolvers.SimpleClusterResolver(
+        spec({"ps": ["c:3"], "worker": ["a:1"]}), master="m:0", task_type="ps", task_id=0
+    )
+    assert one.master() == "m:0" and one.master("ps", 0, rpc_layer="grpc") == "grpc://c:3"
+    assert one.num_accelerators() == {} and one.environment == ""
+    two = resolvers.SimpleClusterResolver(
+        spec({"worker": ["b:2"]}), num_accelerators={"GPU": 2}, rpc_layer="grpc"
+    )
+    union = resolvers.UnionResolver(one, two)
+    assert union.cluster_spec().as_dict() == {"ps": ["c:3"], "worker": ["a:1", "b:2"]}
+    assert (union.master(), union.master("worker", 1)) == ("m:0", "b:2")
+    assert (union.task_type, union.task_id, union.rpc_layer) == ("ps", 0, None)
+    assert union.num_accelerators() == {}  # the first resolver's
+    sparse = resolvers.SimpleClusterResolver(spec({"worker": {2: "d:4"}}))
+    numbered = resolvers.UnionResolver(one, sparse).cluster_spec()
+    assert numbered.task_address("worker", 2) == "d:4" and numbered.num_tasks("worker") == 2
+    twice = resolvers.UnionResolver(sparse, sparse)
+    with pytest.raises(KeyError, match="Duplicate"):
+        twice.cluster_spec()
+    with pytest.raises(TypeError, match="master"):
+        resolvers.SimpleClusterResolver(spec({}), master=1)
+    with pytest.raises(ValueError):
+        resolvers.UnionResolver()
+    with pytest.raises(TypeError):
+        resolvers.UnionResolver(spec({}))
+
+
+def test_a_resolver_counts_the_devices_of_a_session() -> None:
+    class Local(tf.distribute.cluster_resolver.ClusterResolver):
+        def cluster_spec(self) -> Any:
+            return tf.train.ClusterSpec({})
+
+        def master(self, *args: Any, **kwargs: Any) -> str:
+            return ""
+
+    assert Local().num_accelerators()["CPU"] == 1
+    assert Local().num_accelerators("localhost", 0)["CPU"] == 1
+    assert Local().num_accelerators("worker", 0) == {}
+    with eager_mode():
+        assert Local().num_accelerators() == {}  # those of eager code, without the CPU

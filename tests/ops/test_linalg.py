@@ -166,6 +166,15 @@ def test_tensordot_of_ranks_known_at_run_time(axes: Any) -> None:
             np.testing.assert_allclose(got, np.tensordot(*given.values(), axes))
 
 
+def test_least_squares_of_complex_numbers_with_a_regularizer(session: tf.Session) -> None:
+    matrix = np.array([[1 + 1j, 2], [3, 4 - 1j], [5j, 6]], np.complex64)
+    rhs = np.array([[1.0], [1j], [2.0]], np.complex64)
+    adjoint = matrix.conj().T
+    expected = np.linalg.solve(adjoint @ matrix + 0.5 * np.eye(2), adjoint @ rhs)
+    got = session.run(tf.matrix_solve_ls(matrix, rhs, l2_regularizer=0.5))
+    np.testing.assert_allclose(got, expected, rtol=1e-4)
+
+
 def test_matrices_of_sizes_known_at_run_time() -> None:
     matrix = np.arange(6.0).reshape(3, 2) + np.eye(3, 2)
     with tf.Graph().as_default(), tf.Session() as session:

@@ -274,7 +274,7 @@ EVERYWHERE = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 BY_TYPE = {
     # The normalizations that a tool folds, and what their nodes are called in files.
     "python/tools/graph_transforms.py": "Conv2D DepthwiseConv2dNative MatMul Mul NextIteration",
-    "python/tools/optimize_for_inference_lib.py": "BiasAdd Conv2D DepthwiseConv2dNative FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3",
+    "python/tools/optimize_for_inference_lib.py": "BatchNormWithGlobalNormalization BiasAdd Conv2D DepthwiseConv2dNative FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3",
     # Functions of gen_array_ops and gen_math_ops have other words for some inputs.
     "python/op_functions.py": "ExpandDims Select Where",
     # Tensors in a list become of one dtype.

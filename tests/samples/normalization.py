@@ -54,6 +54,13 @@ def older_batch_norm(op: str, training: bool) -> Any:
     return build
 
 
+def _global_gradients(t: Any, m: Any, v: Any, g: Any, grad: Any) -> list[Any]:
+    inverse = 1 / np.sqrt(v + 0.01)
+    offset, product = grad.sum(AXES), (grad * (t - m)).sum(AXES)
+    slope = -0.5 * product * g * inverse**3
+    return [grad * g * inverse, -offset * g * inverse, slope, offset, product * inverse]
+
+
 def _response(x: Any, radius: int, bias: float, alpha: float, beta: float) -> Any:
     near = np.abs(np.subtract.outer(np.arange(x.shape[-1]), np.arange(x.shape[-1]))) <= radius
     return x / (bias + alpha * (x * x) @ near) ** beta
@@ -115,6 +122,46 @@ SAMPLES = [
         )
         for version in ("", "V2")
     ],
+    *[
+        Rough(
+            "BatchNormWithGlobalNormalization",
+            lambda tf, t, m, v, b, g, scaled=scaled: raw(
+                tf,
+                "BatchNormWithGlobalNormalization",
+                t=t,
+                m=m,
+                v=v,
+                beta=b,
+                gamma=g,
+                variance_epsilon=0.01,
+                scale_after_normalization=scaled,
+            ),
+            (IMAGE, MEAN, VARIANCE, OFFSET, SCALE),
+            lambda t, m, v, b, g, scaled=scaled: _normalized(t, g if scaled else 1, b, m, v, 0.01),
+            note="scaled" if scaled else "not scaled",
+            oracle=False,  # only graphs of old producers may have it
+        )
+        for scaled in (True, False)
+    ],
+    Rough(
+        "BatchNormWithGlobalNormalizationGrad",
+        lambda tf, t, m, v, g, grad: list(
+            raw(
+                tf,
+                "BatchNormWithGlobalNormalizationGrad",
+                t=t,
+                m=m,
+                v=v,
+                gamma=g,
+                backprop=grad,
+                variance_epsilon=0.01,
+                scale_after_normalization=True,
+            )
+        ),
+        (IMAGE, MEAN, VARIANCE, SCALE, IMAGE[::-1]),
+        _global_gradients,
+        oracle=False,
+    ),
     *[
         Sample(
             f"FusedBatchNormGrad{version}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,12 @@ import pytest
 
 import dataflow as tf
 from dataflow.python import data_nest
+from dataflow.python.client import session
+from dataflow.python.eager.context import eager_mode, list_devices
 from dataflow.python.framework import test_util
 from dataflow.python.ops import gradient_checker, gradient_checker_v2, sparse_ops, variables
 from dataflow.python.ops.ragged import ragged_test_util
+from dataflow.python.util.serialization import get_json_type
 
 
 def test_gradient_checker_takes_a_jacobian_in_parts() -> None:
@@ -39,6 +43,43 @@ def test_gradient_checker_v2_gives_a_jacobian_for_each_argument() -> None:
         assert gradient_checker_v2.max_error([np.ones(2)], [np.array([1.0, 3.0])]) == 2.0
         with pytest.raises(ValueError, match="must be a list"):
             gradient_checker_v2.compute_gradient(tf.square, 1.0)
+
+
+def test_gradient_checker_v2_in_eager_code() -> None:
+    with eager_mode():
+        _check_jacobians_of_eager_code()
+
+
+def _check_jacobians_of_eager_code() -> None:
+    def function(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+        assert not isinstance(a.numpy(), tf.Tensor)  # it runs line by line
+        return tf.concat([tf.real(a * a) * b[:1], tf.gather(b, [1])], 0)
+
+    x, y = np.array([1.0 + 2.0j]), tf.constant([3.0, 4.0], tf.float64)
+    theory, numeric = gradient_checker_v2.compute_gradient(function, [x, y])
+    np.testing.assert_allclose(theory[0], [[6.0, -12.0], [0.0, 0.0]])
+    np.testing.assert_allclose(theory[1], [[-3.0, 0.0], [0.0, 1.0]])
+    assert gradient_checker_v2.max_error(theory, numeric) < 1e-6
+    constant, _ = gradient_checker_v2.compute_gradient(lambda a: tf.ones([2]), [tf.ones([3])])
+    np.testing.assert_array_equal(constant[0], np.zeros((2, 3)))
+
+
+def test_what_json_has_for_other_objects() -> None:
+    layer = tf.keras.layers.Dense(2)
+    assert get_json_type(layer)["class_name"] == "Dense"
+    assert get_json_type(np.float32(0.5)) == 0.5 and get_json_type(np.arange(2)) == [0, 1]
+    assert get_json_type(tf.nn.relu) == "relu" and get_json_type(tf.Dimension(3)) == 3
+    assert get_json_type(tf.TensorShape([None, 2])) == [None, 2]
+    assert get_json_type(types.MappingProxyType({"a": 1})) == {"a": 1}
+    with pytest.raises(TypeError, match="Not JSON"):
+        get_json_type(object.__new__(object))
+
+
+def test_devices_by_the_names_of_private_modules() -> None:
+    (device,) = list_devices()
+    listed = session._DeviceAttributes(device, "CPU", 1024, 7)
+    assert (listed.name, listed.device_type, listed.memory_limit_bytes) == (device, "CPU", 1024)
+    assert issubclass(tf.Session, session.BaseSession)
 
 
 def test_lists_are_leaves_of_an_element_of_a_dataset() -> None:

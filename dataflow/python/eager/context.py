@@ -48,6 +48,11 @@ def execution_mode(mode: int | None) -> Iterator[None]:
     yield
 
 
+def list_devices() -> list[str]:
+    """The devices of eager code: the host's CPU."""
+    return ["/job:localhost/replica:0/task:0/device:CPU:0"]
+
+
 def num_gpus() -> int:
     """The number of GPUs that eager code uses: none, it runs on the host."""
     return 0
