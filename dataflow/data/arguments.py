@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dataflow import dtypes
+from dataflow.graph.eager import executing_eagerly
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
@@ -46,3 +48,22 @@ def op_seeds(seed: Any) -> tuple[Any, Any]:
         return get_seed(0)[0], seed
     first, second = get_seed(seed)
     return first or 0, second or 0
+
+
+def dataset_seeds(seed: Any) -> tuple[Any, Any]:
+    """The seeds of a dataset that draws at random, as `op_seeds` has them; eager code draws those that are missing.
+
+    A dataset of eager code is made once, and each of its iterators begins with what it drew then: what was
+    left out of one pass (`take` and `skip` of the same shuffled rows, say) is never met in it.
+    """
+    seeds = op_seeds(seed)
+    count_left_out(
+        6 if any(_is_given(s) for s in seeds) else -1
+    )  # they are compared with zero there
+    if executing_eagerly() and not any(_is_given(s) for s in seeds):
+        return secrets.randbits(62) + 1, secrets.randbits(62) + 1
+    return seeds
+
+
+def _is_given(seed: Any) -> bool:
+    return isinstance(seed, Tensor) or seed != 0

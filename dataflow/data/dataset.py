@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes, shapes
-from dataflow.data.arguments import int64_scalar, int64_tensor, op_seeds, static_int
+from dataflow.data.arguments import dataset_seeds, int64_scalar, int64_tensor, static_int
 from dataflow.data.element_functions import trace_on_elements, trace_with_state
 from dataflow.data.functions import refuse_state, trace
 from dataflow.data.generator_elements import element_of_generator
@@ -349,8 +349,7 @@ class Dataset(Structured):
         With the same ``seed`` (or graph seed) the order is the same in every session.
         """
         count_left_out(1)  # the size comes before the seeds
-        first, second = op_seeds(seed)
-        count_left_out(6 if first or second else -1)  # seeds are compared with zero there
+        first, second = dataset_seeds(seed)
         return self._change(
             ops.shuffle_dataset_op,
             int64_scalar(buffer_size),

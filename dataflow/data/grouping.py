@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes
-from dataflow.data.arguments import int64_tensor, op_seeds
+from dataflow.data.arguments import dataset_seeds, int64_tensor
 from dataflow.data.dataset import Dataset
 from dataflow.data.functions import trace
 from dataflow.data.structure import DatasetSpec, Structure
@@ -16,7 +16,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array, dataset as ops
 from dataflow.ops.casts import cast
-from dataflow.ops.seeds import count_left_out, counted_as
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.sources import constant
 from dataflow.shapes import TensorShape
 
@@ -222,8 +222,7 @@ def choose_from_datasets(
 
 def random_words(seed: Any = None) -> Dataset:
     """An endless dataset of random int64 in [0, 2**32); with a ``seed`` always the same ones."""
-    first, second = op_seeds(seed)
-    count_left_out(6 if first or second else -1)  # as `Dataset.shuffle` counts its seeds
+    first, second = dataset_seeds(seed)
     return Dataset(
         Structure.of_tensors(0, [dtypes.int64], [()]),
         lambda: ops.random_dataset_op(

@@ -330,6 +330,10 @@ class Compiling:
         elif kind not in losses_module.BY_NAME and dims is not None:
             rank = self._target_ranks.get(name, len(dims))
             dims = [None] * rank if len(dims) else None  # one number: a loss that a layer computed
+        if dims:
+            dims[0] = (
+                None  # an output of one row, a mean of the batch say, is compared with each example
+            )
         if mode not in (None, "temporal"):
             raise ValueError(f"sample_weight_mode must be None or 'temporal', got {mode!r}.")
         dtype = output.dtype.base_dtype

@@ -251,3 +251,13 @@ def test_variables_of_tensors_and_fans() -> None:
     assert fans((3, 3, 4, 5)) == (36, 45)
     assert fans((5, 4, 3, 3), "channels_first") == (36, 45)
     assert fans((6, 7)) == (6, 7)
+
+
+def test_an_output_of_one_row_is_compared_with_each_example() -> None:
+    """As in TensorFlow 1.15.5, whose targets have no size of the batch."""
+    inputs = keras.layers.Input((3,), batch_size=2)
+    mean = keras.layers.Lambda(lambda x: tf.reduce_mean(x, keepdims=True))(inputs)
+    model = keras.models.Model(inputs, keras.layers.Dense(1, kernel_initializer="ones")(mean))
+    model.compile("sgd", "mse", metrics=["mae", "accuracy"])
+    results = model.evaluate(np.ones((4, 3)), np.arange(4.0).reshape(4, 1), batch_size=2, verbose=0)
+    assert results == [1.5, 1.0, 0.25]
