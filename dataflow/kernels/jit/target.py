@@ -17,8 +17,11 @@ from dataflow.capabilities import INSTRUCTION_SET
 from dataflow.kernels.jit import code_cache
 
 _PROCESSORS = "/proc/cpuinfo"
-#: The lines there that stay the same on one machine; others say how fast it runs just now.
-_LASTING = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+#: The lines there that stay the same on one machine, of x86 and of ARM; others say how fast it runs just now.
+_LASTING = (
+    {"vendor_id", "cpu family", "model", "model name", "stepping", "flags"},
+    {"CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features"},
+)
 
 
 class Target(NamedTuple):
@@ -80,14 +83,17 @@ def _what_the_system_says() -> str | None:
     """The system's description of the processor; ``None`` where it gives none that is complete."""
     if not sys.platform.startswith("linux"):
         return None
+    said: dict[str, str] = {}
     try:
         with open(_PROCESSORS, encoding="utf-8") as file:
-            lines = []
             for line in file:
                 if not line.strip():  # the next processor
                     break
-                if line.split(":")[0].strip() in _LASTING:
-                    lines.append(line)
+                said[line.split(":")[0].strip()] = line
     except OSError:
         return None
-    return "".join([platform.machine(), *lines]) if len(lines) == len(_LASTING) else None
+    for names in _LASTING:
+        if names <= said.keys():
+            lasting = (line for name, line in said.items() if name in names)
+            return "".join([platform.machine(), *lasting])
+    return None

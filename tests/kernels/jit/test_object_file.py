@@ -132,6 +132,19 @@ def test_the_processor_is_noted(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) 
         ask()
 
 
+def test_what_linux_says_of_a_processor_of_arm(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = "Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part"
+    lasting = "".join(f"{name}\t: 8\n" for name in (*names, "CPU revision"))
+    path = tmp_path / "cpuinfo"
+    path.write_text(f"processor\t: 0\nBogoMIPS\t: 50.00\n{lasting}\nprocessor\t: 1\n{lasting}")
+    monkeypatch.setattr(target, "_PROCESSORS", str(path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    said = target._what_the_system_says()
+    assert said is not None and said.endswith(lasting) and "BogoMIPS" not in said
+
+
 @pytest.mark.parametrize("said", [None, "", "flags\t: sse\n"])
 def test_a_system_that_says_little_of_its_processor(
     said: str | None, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
