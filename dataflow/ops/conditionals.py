@@ -18,7 +18,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import control_flow
 from dataflow.ops.composites import expand
 from dataflow.ops.control_flow_context import CondContext, entered
-from dataflow.ops.effects import acting
+from dataflow.ops.effects import done_in
 from dataflow.ops.identity import identity
 from dataflow.ops.indexed_slices import IndexedSlices
 
@@ -72,7 +72,9 @@ def cond(
             "pred must not be a Python bool: the choice would be made now, not when the graph "
             "runs. Use Python's if, or tf.constant(...)."
         )
-    graph = pred.graph if isinstance(pred, Tensor) else default_graph()
+    graph = default_graph()
+    if isinstance(pred, Tensor) and not graph.building_function:  # which takes in what is outside
+        graph = pred.graph
     with graph.as_default(), graph.name_scope("cond" if name is None else name):
         pred = convert_to_tensor(pred, dtypes.bool_)
         return _build_cond(graph, pred, true_fn, false_fn, strict)
@@ -159,17 +161,16 @@ def _build_branch(
 ) -> tuple[Any, list[Any]]:
     """Runs a branch function in its context; returns its structure and the tensors per leaf.
 
-    In the graph of a function the leaves wait for what the branch does besides (`ops.effects.acting`).
+    In a function the leaves wait for what the branch does besides (`ops.effects.done_in`).
     """
-    with entered(graph, context):
-        first = len(graph.operations)
+    with entered(graph, context), done_in(graph) as effects:
         original = function()
         if original is None:
             return None, []
         if not strict:
             original = _unpack_single(original)
         leaves = []
-        done = acting(graph, first, context) if graph.building_function else []
+        done = effects()
 
         def output(value: Any) -> Tensor:
             tensor: Tensor = context.build_output(value)

@@ -17,7 +17,8 @@ def in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
     """Nodes with effects made in the block run one after the other; gives a function that lists them.
 
     A node is bound to the last one before it that changed something, if it has an effect itself or
-    reads a variable. Those inside of a conditional or loop are ordered by it.
+    reads a variable. A conditional or loop counts as one node: it begins after what was before it, and what
+    comes after it waits for its end; what is inside was put in order when it was built.
     """
     first = len(graph.operations)
     outer = graph.control_flow_context
@@ -26,17 +27,23 @@ def in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
     def effects() -> list[Operation]:
         last: Operation | None = None
         found = _asked_for(graph.operations[first:], waited)
-        inner = False
+        inside: dict[Any, _Inside] = {}
         for op in graph.operations[first:]:
-            if _place(op) is not outer:
-                inner = inner or op.op_def.stateful or any(a.is_ref for a in op.op_def.inputs)
+            around = _around(op, outer)
+            if around is not None:
+                unit = inside.setdefault(around, _Inside())
+                unit.add(op, around, outer)
+                if unit.uses:
+                    unit.begin_after(last)
                 continue
-            if inner and op.op_def.control_flow in ("merge", "exit"):
-                found.append(
-                    op
-                )  # what a conditional or loop did is done when its results are there
-            if op.op_def.is_variable or op.op_def.control_flow == "enter":
-                continue  # what brings a variable into a loop stands before all of its rounds
+            if _place(op) is not outer:
+                continue  # made outside of the function, as initial values are
+            unit_ended = _ended_by(op, inside, outer)
+            if unit_ended is not None and unit_ended.acts:
+                found.append(op)  # what it did is done when its results are there
+                last = op
+            if op.op_def.is_variable or op.op_def.control_flow:
+                continue
             references = [t for t in op.inputs if t.dtype.is_ref]
             initializes = any(
                 op is v.initializer for t in references for v in _variables_of(graph, t)
@@ -52,6 +59,79 @@ def in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
         return found
 
     yield effects
+
+
+class _Inside:
+    """A conditional or loop: where it begins, whether it uses variables or the world outside, and changes them."""
+
+    def __init__(self) -> None:
+        self._begins: list[Operation] = []
+        self._before: Operation | None = None
+        self.uses = False
+        self.acts = False
+
+    def add(self, op: Operation, around: Any, outer: Any) -> None:
+        """Notes a node that is inside."""
+        traits = op.op_def
+        if not self._begins and isinstance(around, Operation):  # the Switch that decides
+            self._begins.append(around)
+        if traits.control_flow:
+            if traits.control_flow in ("enter", "switch") and _place(op.inputs[0].op) is outer:
+                self._begins.append(op)
+            return
+        acts = traits.stateful or any(a.is_ref for a in traits.inputs)
+        self.acts = self.acts or acts
+        self.uses = self.uses or acts or any(t.dtype.is_ref for t in op.inputs)
+
+    def begin_after(self, last: Operation | None) -> None:
+        """It begins after ``last``, or what it was already told to begin after."""
+        self._before = before = self._before or last
+        if before is None:
+            return
+        for op in self._begins:
+            if before not in op.control_inputs:
+                op._add_control_inputs([before])
+        self._begins.clear()
+
+
+def _around(op: Operation, outer: Any) -> Any:
+    """The loop, or the Switch of the conditional, in ``outer`` that a node is in; None for a node not in any."""
+    context = _place(op)
+    if context is outer:
+        return None
+    while context is not None and context.outer is not outer:
+        context = context.outer
+    if context is None:
+        return None
+    return context if context.is_while else context.pivot.op.inputs[0].op
+
+
+def _ended_by(op: Operation, inside: dict[Any, _Inside], outer: Any) -> _Inside | None:
+    """The conditional or loop that a Merge or an Exit ends."""
+    if op.op_def.control_flow == "exit":
+        return inside.get(op.control_flow_context)
+    if op.op_def.control_flow == "merge":
+        for tensor in op.inputs:
+            found = inside.get(_around(tensor.op, outer))
+            if found is not None:
+                return found
+    return None
+
+
+@contextlib.contextmanager
+def done_in(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
+    """For what a branch or a round of a loop returns: gives a function that lists what that has to wait for.
+
+    That is all that was done in the block where a function is being built; elsewhere nothing.
+    """
+    if graph.building_function:  # the whole of it is put in order when it is there
+        first, context = len(graph.operations), graph.control_flow_context
+        yield lambda: acting(graph, first, context)
+    elif graph.num_tracing:
+        with in_order(graph) as effects:
+            yield effects
+    else:
+        yield list
 
 
 def _asked_for(made: list[Operation], waited: set[Operation]) -> list[Operation]:

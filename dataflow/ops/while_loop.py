@@ -16,7 +16,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import control_flow
 from dataflow.ops.composites import Leaves, expand, parts_of
 from dataflow.ops.control_flow_context import WhileContext, entered
-from dataflow.ops.effects import acting
+from dataflow.ops.effects import done_in
 from dataflow.ops.identity import identity
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.sparse_tensor import SparseTensor
@@ -274,8 +274,12 @@ def _build(
         heads = [control_flow.merge([e, e]) for e in enters]
         graph.control_stack = saved
         context.pivot_for_pred = heads[0]
-        go_on = _call(cond, leaves.rebuild(list(heads)))
-        go_on = convert_to_tensor(go_on)
+        with done_in(graph) as effects:
+            go_on = convert_to_tensor(_call(cond, leaves.rebuild(list(heads))))
+            done = effects()
+        if done:
+            with graph.control_dependencies(done):
+                go_on = identity(go_on)
         if go_on.dims not in ((), None):
             raise ValueError(
                 f"The loop condition must be a scalar, got {go_on.name!r} of shape {go_on.shape}."
@@ -284,7 +288,7 @@ def _build(
         switches = [control_flow.switch_beside(h, context.pivot) for h in heads]
         inside = [identity(s[1]) if not s[1].dtype.is_ref else s[1] for s in switches]
         context.pivot_for_body = inside[0]
-        body_result = _body_result(graph, context, body, leaves.rebuild(inside))
+        body_result = _body_result(graph, body, leaves.rebuild(inside))
         structure = loop_vars
         if not is_nested(body_result):
             body_result = [body_result]
@@ -306,11 +310,11 @@ def _build(
     return result_leaves.rebuild(exits)
 
 
-def _body_result(graph: Any, context: WhileContext, body: Any, variables: Any) -> Any:
-    """What the body returns; in a function its tensors wait for what the body does besides (`ops.effects.acting`)."""
-    first = len(graph.operations)
-    result = _call(body, variables)
-    done = acting(graph, first, context) if graph.building_function else []
+def _body_result(graph: Any, body: Any, variables: Any) -> Any:
+    """What the body returns; in a function its tensors wait for what the body does besides (`ops.effects.done_in`)."""
+    with done_in(graph) as effects:
+        result = _call(body, variables)
+        done = effects()
     if not done:
         return result
     parts = Leaves(result)

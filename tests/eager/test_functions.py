@@ -665,3 +665,15 @@ def test_sparse_and_ragged_tensors_as_arguments() -> None:
     assert spec == tf.RaggedTensorSpec([2, None], row_splits_dtype=ragged.row_splits.dtype)
     slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
     assert tf.function(lambda s: s.values * 2)(slices).numpy().tolist() == [2]
+
+
+def test_a_predicate_from_outside_decides_in_each_call() -> None:
+    outside, v = tf.constant(True), tf.Variable(0.0)
+
+    @tf.function
+    def step(x: Any) -> Any:
+        tf.cond(outside, lambda: v.assign_add(x), lambda: v.assign_add(2.0 * x))
+        return v.read_value()
+
+    assert step(tf.constant(1.0)).numpy() == 1.0
+    assert step(tf.constant(10.0)).numpy() == 11.0
