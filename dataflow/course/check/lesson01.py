@@ -63,6 +63,10 @@ def ex2(name: Any) -> str:
         name != real.partition(":")[0],
         f"{name!r} is the name of the operation. Which of its outputs is z?",
     )
+    expect(
+        name.lower() != real.lower() or name == real,
+        f"nearly: {name!r} has a small letter where the type of the operation has a capital one",
+    )
     expect(name == real, f"z is not called {name!r}")
     return f"Right: the graph says {real!r}."
 
@@ -81,9 +85,13 @@ def ex3(product: Any) -> str:
         isinstance(product, tf.Tensor),
         f"product is {type(product).__name__}, needed a tensor: let the graph work out the shape",
     )
+    shapes = [
+        str(t.shape) if t.shape.ndims is None else t.shape.as_list() for t in product.op.inputs
+    ]
+    known = all(t.shape.is_fully_defined() for t in product.op.inputs)
+    expect(known, f"the factors have shapes {shapes}, so the graph cannot know that of the product")
     expect(product.op.type == "MatMul", f"product is made by {product.op.type}, needed MatMul")
     v = drawn("lesson01.ex3")
-    shapes = [t.shape.as_list() for t in product.op.inputs]
     needed = [[v.rows, v.inner], [v.inner, v.columns]]
     expect(
         shapes == needed, f"the factors have shapes {shapes}, needed {needed[0]} and {needed[1]}"

@@ -48,6 +48,11 @@ def ex1(even_squares: Callable[[int], Any]) -> str:
             batches = _elements(made, 50)
         needed = [n * n for n in range(0, limit, 2)]
         expect(
+            batches,
+            f"even_squares({limit}) gives nothing at all. If it filters: == between a tensor and a number asks "
+            "Python whether they are the same object; tf.equal asks about the numbers",
+        )
+        expect(
             all(np.ndim(batch) == 1 for batch in batches),
             f"even_squares({limit}) gives elements of the shape {np.shape(batches[0])}, "
             "needed batches",

@@ -46,7 +46,7 @@ def ex1(read_line: Callable[[], Any]) -> str:
         path = _checkpoint(Path(folder) / "other", {"Variable": -4.0, "Variable_1": 9.0})
         made = read_line()
         expect_type(
-            isinstance(made, tuple) and len(made) == 3,
+            isinstance(made, (tuple, list)) and len(made) == 3,
             f"read_line returned {type(made).__name__}, needed slope, offset, saver",
         )
         slope, offset, saver = made

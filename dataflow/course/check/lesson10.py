@@ -142,12 +142,14 @@ def ex3(odd_one_out: Callable[[Any], Any], vectors: Any) -> str:
 def ex4(alike: Callable[[Any, Any], Any]) -> str:
     """Any measure that falls with the angle, and knows nothing else."""
     rng = np.random.default_rng(0)
+    is_cosine = True
     for _ in range(20):
         plane = np.linalg.qr(rng.normal(size=(16, 2)))[0]
         angles = np.sort(rng.uniform(0, np.pi, 6))
         u = plane[:, 0] * rng.uniform(0.1, 10)
         others = [plane @ [np.cos(a), np.sin(a)] for a in angles]
         got = [expect_number("what alike returned", alike(u, v)) for v in others]
+        is_cosine = is_cosine and np.allclose(got, np.cos(angles), atol=1e-6)
         for (a, x), (b, y) in zip(
             zip(angles, got, strict=True), zip(angles[1:], got[1:], strict=True), strict=False
         ):
@@ -163,4 +165,5 @@ def ex4(alike: Callable[[Any, Any], Any]) -> str:
             abs(longer - got[2]) < 1e-6 * (1 + abs(longer)),
             f"it is {got[2]:.4g}, and {longer:.4g} when v is 37 times as long",
         )
+    expect(not is_cosine, "that is the cosine; find another")
     return "Right: symmetric, blind to length, and falling with the angle."

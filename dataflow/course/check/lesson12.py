@@ -88,6 +88,11 @@ def ex3(clipped: Callable[[list[Any], float], Any]) -> str:
             isinstance(made, (list, tuple)) and len(made) == 2,
             "for two gradients it returns a list of two",
         )
+        expect_type(
+            all(isinstance(g, tf.Tensor) for g in made),
+            f"the parts of what it returns are {', '.join(type(g).__name__ for g in made)}, needed a tensor for "
+            "each gradient (tf.clip_by_global_norm returns the list, and the length)",
+        )
         with tf.Session() as session:
             for values, length in ((small, None), (large, 13.0), ([v * 0 for v in small], None)):
                 got = session.run(list(made), dict(zip(inputs, values, strict=True)))

@@ -87,7 +87,7 @@ def ex2(next_scale: Callable[[float, int, bool], Any]) -> str:
         before = f"next_scale({scale:g}, {good}, {finite})"
         made = next_scale(scale, good, finite)
         expect_type(
-            isinstance(made, tuple) and len(made) == 3, "it returns three: scale, good, use"
+            isinstance(made, (tuple, list)) and len(made) == 3, "it returns three: scale, good, use"
         )
         scale, good, use = made
         expect(
