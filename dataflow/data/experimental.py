@@ -48,6 +48,7 @@ from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, TypeSpec as Structure
+from dataflow.shapes import Dims
 
 __all__ = [
     "AUTOTUNE",
@@ -245,17 +246,14 @@ def SqlDataset(driver_name: Any, data_source_name: Any, query: Any, output_types
     the last may be tensors. The query runs when an iteration starts: `UnknownError` where it fails,
     `InvalidArgumentError` where it has other columns.
     """
-    from dataflow.data.sql_rows import sql_rows
-
     arguments = [
         convert_to_tensor(value, dtypes.string) for value in (driver_name, data_source_name, query)
     ]
-    kinds = tuple(dtypes.as_dtype(t).base_dtype for t in output_types)
-    return Dataset.from_generator(
-        lambda driver, path, text: sql_rows(driver, path, text, kinds),
-        kinds,
-        ((),) * len(kinds),
-        arguments,
+    kinds = [dtypes.as_dtype(t).base_dtype for t in output_types]
+    shapes: list[Dims] = [()] * len(kinds)
+    return Dataset(
+        _Elements.of_tensors(tuple(range(len(kinds))), kinds, shapes),
+        lambda: ops.sql_dataset_op(*arguments, output_types=kinds, output_shapes=shapes),
     )
 
 

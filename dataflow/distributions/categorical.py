@@ -210,8 +210,8 @@ def _zero_or_one(event: Any) -> Any:
     from dataflow.ops.control_flow import group
 
     return group(
-        assert_non_negative(event, message="an event must be 0 or 1"),
-        assert_less_equal(event, array.ones_like(event), message="an event must be 0 or 1"),
+        assert_non_negative(event, message="An event must be non-negative."),
+        assert_less_equal(event, array.ones_like(event), message="Elements cannot exceed 1."),
     )
 
 

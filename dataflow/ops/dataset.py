@@ -80,6 +80,13 @@ csv_dataset_op = declare_op(
     attrs="output_shapes: list[Shape]",
     stateful=True,
 )
+sql_dataset_op = declare_op(
+    "SqlDataset",
+    "driver_name: string, data_source_name: string, query: string -> handle: variant",
+    "The rows that a query finds in a database, one component for each column. Shape: scalar. Gradient: none.",
+    attrs=_ELEMENTS,
+    stateful=True,
+)
 tf_record_dataset_op = declare_op(
     "TFRecordDataset",
     "filenames: string, compression_type: string, buffer_size: int64 -> handle: variant",

@@ -77,15 +77,20 @@ def _set_complex_gradients(num_axes: int) -> None:
 
 
 def _real_dims(x: Tensor, fft_length: Tensor, num_axes: int, to_complex: bool) -> Dims:
-    _needs_rank(x.dims, num_axes)
+    if x.dims is not None and len(x.dims) < num_axes:
+        raise ValueError(f"Shape {list_dims(x.dims)} must have rank at least {num_axes}")
+    if fft_length.dims is not None and len(fft_length.dims) != 1:
+        raise ValueError(f"Shape {list_dims(fft_length.dims)} of fft_length must have rank 1")
+    if fft_length.dims is not None and fft_length.dims[0] not in (None, num_axes):
+        raise ValueError(
+            f"Dimension must be {num_axes} but is {fft_length.dims[0]}: fft_length has a size for each axis"
+        )
     lengths = static_value(fft_length)
     if x.dims is None:
         return None
     if lengths is None:
         return (*x.dims[:-num_axes], *([None] * num_axes))
     sizes = [int(v) for v in lengths]
-    if len(sizes) != num_axes:
-        raise ValueError(f"fft_length must have {num_axes} elements, got {len(sizes)}")
     if to_complex:
         sizes[-1] = sizes[-1] // 2 + 1 if sizes[-1] else 0
     return (*x.dims[:-num_axes], *sizes)
@@ -201,9 +206,9 @@ def _padded(x: Tensor, fft_length: Any, num_axes: int, half: int) -> Tensor:
     kernel.
     """
     lengths = static_value(convert_to_tensor(fft_length, dtype=dtypes.int32))
-    if lengths is None or x.dims is None or None in x.dims[-num_axes:]:
+    if lengths is None or x.dims is None or None in x.dims[-num_axes:] or lengths.ndim != 1:
         return x
-    wanted = [int(n) for n in lengths.reshape(-1)]
+    wanted = [int(n) for n in lengths]
     if half and wanted:
         wanted[-1] = wanted[-1] // 2 + 1
     missing = [max(0, n - d) for n, d in zip(wanted, x.dims[-num_axes:], strict=False)]  # type: ignore[operator]

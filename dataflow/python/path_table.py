@@ -157,6 +157,8 @@ python.autograph.impl.api : autograph.experimental autograph.api
 python.autograph.{converters core pyct pyct.common_transformers} : autograph
 python.autograph.converters.{break_statements continue_statements return_statements} : autograph
 python.autograph.core.{converter naming} : autograph
+python.autograph.utils : python.autograph_utils
+python.autograph.utils.{context_managers misc py_func tensor_list tensors type_check} : python.autograph_utils
 python.autograph.pyct.{anno compiler inspect_utils parser qual_names templates} : autograph
 python.autograph.pyct.common_transformers.anf : autograph
 python.autograph.pyct.transformer : python.autograph_parts

@@ -87,6 +87,22 @@ def test_rows_of_a_database_with_nothing_in_a_cell(tmp_path: Path) -> None:
         "sqlite", str(path), "SELECT s, n, x FROM t", (tf.string, tf.int16, tf.float64)
     )
     assert elements(rows) == [(b"a", 1, 0.5), (b"", 0, 0.0)]
+    with tf.Graph().as_default() as graph:  # a graph file holds the query
+        again = experimental.SqlDataset("sqlite", str(path), "SELECT n FROM t", (tf.int8,))
+        again.make_one_shot_iterator().get_next(name="next")
+        definition = graph.as_graph_def()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.import_graph_def(definition, name="")
+        assert [sess.run("next:0") for _ in range(2)] == [1, 0]
+        with sqlite3.connect(
+            path, timeout=0
+        ) as database:  # an iterator that has rows left locks nothing
+            database.execute("DELETE FROM t")
+        database.executemany("INSERT INTO t (n) VALUES (?)", [(n,) for n in range(2500)])
+        database.commit()
+        database.close()
+    numbers = experimental.SqlDataset("sqlite", str(path), "SELECT n FROM t", (tf.int32,))
+    assert elements(numbers, 3000) == [(n,) for n in range(2500)]
     missing = experimental.SqlDataset("sqlite", str(tmp_path / "no"), "SELECT 1", (tf.int64,))
     with pytest.raises(tf.errors.UnknownError, match="unable to open"):
         elements(missing)

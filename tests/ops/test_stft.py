@@ -80,3 +80,12 @@ def test_transforms_of_nothing() -> None:
         assert sess.run(tf.signal.rfft(tf.zeros([3, 0]))).shape == (3, 0)
         assert sess.run(tf.signal.rfft(tf.zeros([0, 4]))).shape == (0, 3)
         assert sess.run(tf.signal.irfft(tf.zeros([0, 3], tf.complex64))).shape == (0, 4)
+
+
+def test_lengths_of_transforms_are_a_vector_of_the_right_size() -> None:
+    with tf.Graph().as_default():
+        for length, text in ([[6]], "rank 1"), (6, "rank 1"), ([6, 6], "must be 1 but is 2"):
+            with pytest.raises(ValueError, match=text):
+                tf.signal.rfft(tf.zeros([5]), length)
+        with pytest.raises(ValueError, match="must have rank at least 2"):
+            tf.signal.irfft2d(tf.zeros([5], tf.complex64), [6, 6])

@@ -298,6 +298,7 @@ BY_TYPE = {
     "runtime/segment_writer.py": "MatMul _MatMulSum _PackedProduct",
     # `for i in tf.range(n)` counts, and makes no vector of the numbers.
     "autograph/loops.py": "Range",
+    "python/autograph_utils.py": "Range",
     # `tf.get_session_handle` keeps what this op is given.
     "runtime/base_session.py": "GetSessionHandle",
     # The nodes of a file, before their ops are looked up.

@@ -32,6 +32,19 @@ def text_file(content: bytes) -> str:
     return file.name
 
 
+def database() -> str:
+    """A database of SQLite with a table ``t`` of two rows, for as long as the process lives."""
+    import sqlite3
+
+    path = text_file(b"")
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (n INTEGER, s TEXT)")
+    connection.execute("INSERT INTO t VALUES (2, 'two'), (NULL, 'none')")
+    connection.commit()
+    connection.close()
+    return path
+
+
 def counted(tf: Any) -> Any:
     return tf.data.experimental.cardinality(tf.data.Dataset.range(10).batch(3))
 
@@ -195,6 +208,16 @@ SAMPLES = [
         ),
         (),
         [np.array([1, 2], np.int32), np.array([b"x\ny", b"z"], dtype=object)],
+    ),
+    Sample(
+        "SqlDataset",
+        first(
+            lambda tf: tf.data.experimental.SqlDataset(
+                "sqlite", database(), "SELECT n, s FROM t ORDER BY n", (tf.int32, tf.string)
+            ).batch(2)
+        ),
+        (),
+        [np.array([0, 2], np.int32), np.array([b"none", b"two"], dtype=object)],
     ),
     Sample(
         "TFRecordDataset",

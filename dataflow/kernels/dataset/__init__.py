@@ -6,5 +6,6 @@ from dataflow.kernels.dataset import (
     functions,
     iterators,
     sources,
+    sql_rows,
     transformations,
 )

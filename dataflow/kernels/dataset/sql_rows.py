@@ -1,17 +1,42 @@
-"""Rows of SQLite databases for `tf.data.experimental.SqlDataset`."""
+"""The kernel of `SqlDataset`: rows of SQLite databases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.errors import InvalidArgumentError, UnknownError
+from dataflow.kernels.array_types import Array
+from dataflow.kernels.dataset.elements import FromFunction
+from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
 
+if TYPE_CHECKING:
+    from dataflow.runtime.kernel_context import KernelContext
 
-def sql_rows(
-    driver_name: Any, data_source_name: Any, query: Any, kinds: tuple[DType, ...]
+
+#: Rows that are read at once.
+_BLOCK = 1024
+
+
+@kernel("SqlDataset", stateful=True, cpu_only="files are read by the host")
+def sql_dataset_kernel(
+    ctx: KernelContext,
+    driver_name: Array,
+    data_source_name: Array,
+    query: Array,
+    *,
+    output_types: Any,
+) -> Any:
+    kinds = [kind.base_dtype for kind in output_types]
+    return FromFunction(lambda: _rows(driver_name, data_source_name, query, kinds))
+
+
+def _rows(
+    driver_name: Any, data_source_name: Any, query: Any, kinds: list[DType]
 ) -> Iterator[tuple[Any, ...]]:
     """The rows that ``query`` finds, each value as its dtype wants it.
 
@@ -41,8 +66,13 @@ def sql_rows(
                     f"The number of columns in query ({num_columns}) must match the number of elements "
                     f"in output_types ({len(kinds)}).",
                 )
-            for row in rows:
-                yield tuple(_value(cell, kind) for cell, kind in zip(row, kinds, strict=True))
+            while block := rows.fetchmany(_BLOCK):
+                if len(block) < _BLOCK:
+                    database.close()  # it stays locked as long as a query has rows left
+                for row in block:
+                    yield tuple(_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True))
+                if len(block) < _BLOCK:
+                    break
         finally:
             database.close()
     except sqlite3.Error as error:
@@ -51,7 +81,7 @@ def sql_rows(
         ) from error
 
 
-def _value(cell: Any, kind: DType) -> Any:
+def _cell(cell: Any, kind: DType) -> Any:
     """A cell as its column's dtype: NULL is 0 or an empty string, as SQLite converts it."""
     if kind.kind == "S":
         return b"" if cell is None else cell if isinstance(cell, bytes) else str(cell).encode()
@@ -61,5 +91,5 @@ def _value(cell: Any, kind: DType) -> Any:
         except ValueError:
             cell = 0
     if kind.kind in "iu":
-        return int(cell or 0)
-    return cell or 0
+        cell = int(cell or 0)
+    return np.asarray(cell or 0).astype(kind.numpy)[()]
