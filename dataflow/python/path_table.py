@@ -137,7 +137,7 @@ python.training.experimental.loss_scale_optimizer : train.experimental
 python.training.experimental.mixed_precision : train.mixed_precision python.mixed_precision_names
 python.training.checkpoint_ops : contrib.framework
 python.training.tracking.{util tracking} : train train.object_graph
-python.training.tracking.{base data_structures} : python.tracked_structures
+python.training.tracking.{base data_structures} : python.tracked_structures contrib.tracked_containers
 python.training.saving.saveable_object : train.saveables train
 python.training.{training_ops gen_training_ops} : python.op_functions
 python.training.{summary_io saving} : summary train
