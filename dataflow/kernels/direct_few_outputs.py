@@ -27,7 +27,17 @@ from dataflow.kernels.direct_conv_common import (
     packing,
 )
 from dataflow.kernels.jit import implicit_gemm
-from dataflow.kernels.jit.implicit_gemm import IMAGE, PADDED, RIGHT, Axis, Code, Steps, panels_of
+from dataflow.kernels.jit.implicit_gemm import (
+    IMAGE,
+    NUM_ARRAYS,
+    OUT,
+    PADDED,
+    RIGHT,
+    Axis,
+    Code,
+    Steps,
+    panels_of,
+)
 from dataflow.kernels.jit.isa import NUMBER_BYTES
 from dataflow.kernels.large_arrays import empty
 from dataflow.windows import Window
@@ -119,8 +129,17 @@ class _FewOutputs:
         ends = [len(chunks) * i // pieces for i in range(pieces + 1)]
         each = max((self._scratch(*chunk) for chunk in chunks), default=0)
         for i, (first, last) in enumerate(itertools.pairwise(ends)):
+            # By what is the same, the steps that were written, and their first image.
+            written: dict[tuple[int, range], tuple[int, int, int]] = {}
             for images, places in chunks[first:last]:
+                kind = len(images), places
+                if kind in written:
+                    begin, end, before = written[kind]
+                    self.steps.repeat(begin, end, self._moved(images.start - before))
+                    continue
+                begin = self.steps.count
                 self._chunk(images, places, i * each)
+                written[kind] = begin, self.steps.count, images.start
             self.steps.end_piece()
         self.scratch_bytes = pieces * each
 
@@ -148,6 +167,13 @@ class _FewOutputs:
     def _scratch(self, images: range, places: range) -> int:
         line_bytes: int = self.width.size * self.product_bytes
         return len(images) * len(self._lines(places)) * line_bytes
+
+    def _moved(self, images: int) -> list[int]:
+        """By how many bytes so many ``images`` lie further on in each array."""
+        moved = [0] * NUM_ARRAYS
+        moved[IMAGE] = images * self.height.size * self.width.size * self.place_bytes
+        moved[OUT] = images * self.out_strides[0]
+        return moved
 
     def _chunk(self, images: range, places: range, scratch: int) -> None:
         """The products of some lines, and what is made of them."""

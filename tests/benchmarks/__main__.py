@@ -30,6 +30,7 @@ from tests.benchmarks import (
     models,
     pauses,
     pipelines,
+    published_networks,
     single_ops,
 )
 from tests.benchmarks.workloads import GOALS, WORKLOADS
@@ -42,6 +43,7 @@ FAMILIES = (
     (models.MODELS, models.GOAL),
     (conv_networks.CONV_NETWORKS, conv_networks.GOAL),
     (learner_networks.LEARNER_NETWORKS, learner_networks.GOAL),
+    (published_networks.PUBLISHED_NETWORKS, published_networks.GOAL),
     (pipelines.PIPELINES, pipelines.GOAL),
     (single_ops.SINGLE_OPS, single_ops.GOAL),
     (eager_code.EAGER_CODE, eager_code.GOAL),

@@ -19,9 +19,10 @@ import time
 
 from tests.benchmarks.__main__ import environment, pythons
 from tests.benchmarks.learner_networks import LEARNER_NETWORKS
+from tests.benchmarks.published_networks import PUBLISHED_NETWORKS
 
 HERE = pathlib.Path(__file__).resolve().parent
-DEFAULT = ("mlp", "cnn", "lstm", "dcgan", *LEARNER_NETWORKS)
+DEFAULT = ("mlp", "cnn", "lstm", "dcgan", *LEARNER_NETWORKS, *PUBLISHED_NETWORKS)
 #: Makes the steps of `argv`: engine, workload, steps, core.
 PROGRAM = """
 import json, os, sys, time

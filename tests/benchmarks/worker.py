@@ -51,10 +51,12 @@ def workloads(engine: str) -> Any:
         from learner_networks import LEARNER_NETWORKS  # type: ignore[import-not-found]
         from models import MODELS  # type: ignore[import-not-found]
         from pipelines import PIPELINES  # type: ignore[import-not-found]
+        from published_networks import PUBLISHED_NETWORKS  # type: ignore[import-not-found]
         from single_ops import SINGLE_OPS  # type: ignore[import-not-found]
         from workloads import WORKLOADS  # type: ignore[import-not-found]
 
-        families = (MODELS, CONV_NETWORKS, LEARNER_NETWORKS, PIPELINES, SINGLE_OPS, EAGER_CODE)
+        families = (MODELS, CONV_NETWORKS, LEARNER_NETWORKS, PUBLISHED_NETWORKS)
+        families += (PIPELINES, SINGLE_OPS, EAGER_CODE)
         for family in families:
             WORKLOADS = {**WORKLOADS, **family}
     return WORKLOADS

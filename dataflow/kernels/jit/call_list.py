@@ -28,6 +28,7 @@ from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import PLAIN, ROW_MAJOR, TRANSPOSED, product_functions
 from dataflow.kernels.jit.call_list_code import AXES, FIELDS, HEAD, OPERANDS, code, conversion
 from dataflow.kernels.jit.compiler import address_of, reach
+from dataflow.kernels.jit.drafts import add_holder
 from dataflow.kernels.jit.native_ufunc import merged_axes
 from dataflow.kernels.jit.thread_pool import team_for
 
@@ -56,7 +57,7 @@ class CallList:
     layouts of those that the list was written for (and the contents, where it depends on them), and be NumPy's own,
     no subclass's. A call may refuse, too, when others have been made: what was given is as it was."""
 
-    __slots__ = ("_code", "_kept", "_pack", "_words", "num_calls")
+    __slots__ = ("__weakref__", "_code", "_kept", "_pack", "_words", "num_calls")
 
     def __init__(
         self, words: Array, num_calls: int, num_arrays: int, kept: Sequence[Array]
@@ -64,6 +65,16 @@ class CallList:
         self._words, self._kept, self.num_calls = words, kept, num_calls
         self._pack = struct.Struct(f"{num_arrays}q").pack
         self._code = functools.partial(code().run, address_of(words))
+        add_holder(self)
+
+    def calls(self, function: int) -> bool:
+        """Whether a call, or a list within one, has this address."""
+        return bool((self._words == function).any())
+
+    def replace(self, addresses: Mapping[int, int]) -> None:
+        """Calls the functions at other addresses, where there is one for theirs."""
+        for i in np.flatnonzero(np.isin(self._words, list(addresses))):
+            self._words[i] = addresses[int(self._words[i])]
 
     @property
     def num_bytes(self) -> int:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dataflow.kernels.jit.compiler import compile_source
+from dataflow.kernels.jit.compiler import QUICKLY, compile_source
 from dataflow.kernels.jit.llvm_builder import Writer, module
 from dataflow.kernels.jit.loop_codegen import DATA_OFFSET
 
@@ -60,7 +60,7 @@ def code() -> Code:
     text = module(
         _ufunc(), _flat_ufunc(), *products, *vectors, *map(_dot, "fd"), _sequence(), _run()
     )
-    found = compile_source(text, *names)
+    found = compile_source(text, *names, level=QUICKLY)
     # With the interpreter's lock, so that no other thread uses the list meanwhile.
     kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p)
     return Code(*found[:-1], kind(found[-1]))  # type: ignore[call-arg, arg-type]

@@ -21,7 +21,7 @@ from dataflow.kernels.jit.channel_norm_codegen import (
     GRADIENT_FIELDS,
     source,
 )
-from dataflow.kernels.jit.compiler import JitEntry, compile_source
+from dataflow.kernels.jit.compiler import JitEntry, made_twice
 from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS
 from dataflow.kernels.jit.thread_pool import call_table, run_calls
 from dataflow.kernels.large_arrays import empty
@@ -33,18 +33,23 @@ _MOST_SHARES, _LEAST_SHARE = 8, 1 << 16
 _TYPES = {"f": "float", "d": "double"}
 
 
-class _Code(NamedTuple):
+class _Code:
     """The addresses of the functions by name, and what packs their tables."""
 
-    functions: dict[str, int]
-    pack_forward: Callable[..., bytes]
-    pack_gradient: Callable[..., bytes]
+    def __init__(self, addresses: Sequence[int]) -> None:
+        self.pack_forward: Callable[..., bytes] = struct.Struct(struct_format(FORWARD_FIELDS)).pack
+        self.pack_gradient: Callable[..., bytes] = struct.Struct(
+            struct_format(GRADIENT_FIELDS)
+        ).pack
+        self.use(addresses)
+
+    def use(self, addresses: Sequence[int]) -> None:
+        """Calls the functions at these addresses from now on."""
+        self.functions = dict(zip(FUNCTIONS, addresses, strict=True))
 
 
 def _compile(char: str) -> _Code:
-    addresses = compile_source(source(_TYPES[char]), *FUNCTIONS)
-    packs = [struct.Struct(struct_format(f)).pack for f in (FORWARD_FIELDS, GRADIENT_FIELDS)]
-    return _Code(dict(zip(FUNCTIONS, addresses, strict=True)), *packs)
+    return made_twice(source(_TYPES[char]), FUNCTIONS, _Code)
 
 
 _compiled = {char: JitEntry(functools.partial(_compile, char), at_once=True) for char in _TYPES}

@@ -13,7 +13,7 @@ Results are bit for bit those of the NumPy ops in the same order (`step_codegen`
 functions such as ``exp``), so it does not matter when a loop replaces them: it is compiled in the
 background once it has been requested often enough (loading llvmlite takes 0.1 s, compiling a loop
 10 ms, both mostly without the interpreter lock), or loaded from disk, where an earlier process has
-stored it (`code_cache`), without LLVM (`object_file`). Until then, and where llvmlite is not installed, `JitEntry.get` returns
+stored it (`code_cache`), without LLVM (`object_file`). At first it is compiled quickly (`made_twice`). Until then, and where llvmlite is not installed, `JitEntry.get` returns
 ``None`` and the caller uses NumPy.
 
 Code that rounds differently from NumPy (sums in another order) is compiled by the first call that
@@ -28,7 +28,7 @@ import struct
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -48,7 +48,20 @@ _ASKED_BEFORE_COMPILING, _ASKED_BEFORE_LOADING = 20, 2
 #: How many prepared calls are kept for different lengths and strides; beyond that, all are dropped.
 _MOST_PREPARED = 64
 
+#: How well code is compiled: LLVM's levels.
+QUICKLY, WELL = 0, 2
+
 Compiled = TypeVar("Compiled")
+
+
+class _Improvable(Protocol):
+    """What calls machine code."""
+
+    def use(self, addresses: Sequence[int], /) -> None:
+        """Calls the functions at these addresses from now on."""
+
+
+Improved = TypeVar("Improved", bound=_Improvable)
 
 
 class Function:
@@ -64,12 +77,8 @@ class Function:
         *("address", "letters", "pack_values"),
     )
 
-    def __init__(self, loop: Loop, address: int, objects_address: int) -> None:
+    def __init__(self, loop: Loop, addresses: Sequence[int]) -> None:
         self.letters = loop.letters
-        #: The address of the code, a function of a `table`.
-        self.address = address
-        kind = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
-        self._code, self._objects = kind(address), kind(objects_address)
         arrays = len(self.letters) - self.letters.count("n")
         values = "".join("d" if letter == "n" else "q" for letter in self.letters)
         strides = "q" * (loop.rank * arrays)
@@ -77,6 +86,15 @@ class Function:
         #: Packs the addresses and numbers in a table.
         self.pack_values = struct.Struct(values).pack
         self._prepared: dict[Any, Callable[[list[Any]], None]] = {}
+        self.use(addresses)
+
+    def use(self, addresses: Sequence[int]) -> None:
+        """Runs this code from now on: functions of a `table`, and of one with ``id``s in it, as `prepared` makes."""
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+        #: The address of the code, a function of a `table`.
+        self.address = addresses[0]
+        self._code, self._objects = map(kind, addresses)
+        self._prepared.clear()
 
     def table(self, *fields: Any) -> bytes:
         """The packed argument."""
@@ -227,8 +245,9 @@ def compile_loop(loop: Loop) -> Function:
     """Compiles at once; `ImportError` without llvmlite and for what NumPy must compute, `RuntimeError` where LLVM refuses."""
     if loop.dtype in NARROW:
         needed_isa()  # has instructions that convert such numbers; others would call a library
-    address, objects_address = compile_source(text_of(loop), "loop", "objects")
-    return Function(loop, address, objects_address)
+        # Compiled quickly, conversions of subnormal ones are made by other instructions, with other results.
+        return Function(loop, compile_source(text_of(loop), "loop", "objects"))
+    return made_twice(text_of(loop), ("loop", "objects"), functools.partial(Function, loop))
 
 
 #: Functions that are written inline, several times as fast, where they give NumPy's bits.
@@ -253,9 +272,10 @@ def inlined() -> frozenset[str]:
     found = set()
     for op, name in _WRITTEN_OUT:
         loop = Loop("float32", "v", ((op, (0,)),), ((1, "v"),))
-        address, objects = compile_source(source(loop, frozenset({op})), "loop", "objects")
+        text = source(loop, frozenset({op}))
+        addresses = compile_source(text, "loop", "objects", level=QUICKLY)
         with Computing():
-            Function(loop, address, objects)(x.size, address_of(x), address_of(got))
+            Function(loop, addresses)(x.size, address_of(x), address_of(got))
             wanted = getattr(np, name)(x)
         same = (got.view(np.uint32) == wanted.view(np.uint32)) | (np.isnan(got) & np.isnan(wanted))
         if same.all():
@@ -263,33 +283,87 @@ def inlined() -> frozenset[str]:
     return frozenset(found)
 
 
-def compile_source(text: str, *names: str, data: Mapping[str, int] | None = None) -> list[int]:
+def compile_source(
+    text: str, *names: str, data: Mapping[str, int] | None = None, level: int = WELL
+) -> list[int]:
     """Compiles functions in LLVM assembly and returns their addresses; ``data``: those of what is external in them.
 
-    The code comes from `code_cache` if it is there; then LLVM itself is not loaded where `object_file` can do without.
+    With the level `QUICKLY` that takes a fourth of the time: for code that mostly calls other code. The code comes
+    from `code_cache` if it is there; then LLVM itself is not loaded where `object_file` can do without.
     """
+    with _lock:
+        return _load(_code_of(text, level), text, names, data)
+
+
+def made_twice(text: str, names: Sequence[str], make: Callable[[list[int]], Improved]) -> Improved:
+    """What ``make`` makes of the addresses of the functions in a text. They are compiled quickly, and well when the
+    process has lived for some seconds (`drafts`): `use` of what was made is then given other addresses.
+
+    Well compiled, code takes four times as long to compile, and half to all of the time to run; the first
+    hundred steps of a small network do not make up for that. Both give the same bits.
+    """
+    from dataflow.kernels.jit import drafts
+
+    with _lock:
+        code = _stored(text, WELL)
+        if code is not None:
+            return make(_load(code, text, names))
+        old = _load(_code_of(text, QUICKLY), text, names)
+    made = make(old)
+
+    def improve() -> None:
+        new = compile_source(text, *names)
+        made.use(new)
+        drafts.replace(dict(zip(old, new, strict=True)))
+
+    drafts.improve_later(improve)
+    return made
+
+
+def _code_of(text: str, level: int) -> bytes:
+    """The object file of an assembly, which is stored if it was not."""
+    code = _stored(text, level)
+    if code is None:
+        if _here.only_stored:
+            raise NotStored
+        code = _compiled(text, level)
+        from dataflow.kernels.jit import code_cache
+
+        code_cache.store(_key_of(text, level), code)
+    return code
+
+
+def _stored(text: str, level: int) -> bytes | None:
     if not MACHINE_CODE:
         raise ImportError("this machine runs no machine code of ours")
     # Their imports take 10 ms to load.
     from dataflow.kernels.jit import code_cache, object_file
-    from dataflow.kernels.jit.target import target
 
     if _here.only_stored and not object_file.IS_KNOWN:
         raise NotStored
+    return code_cache.load(_key_of(text, level))
+
+
+def _key_of(text: str, level: int) -> str:
+    from dataflow.kernels.jit import code_cache
+    from dataflow.kernels.jit.target import target
+
     host = target()
+    how = () if level == WELL else (str(level),)
+    return code_cache.key_of(*host.versions, host.triple, host.cpu, host.flattened, *how, text)
+
+
+def _load(
+    code: bytes, text: str, names: Sequence[str], data: Mapping[str, int] | None = None
+) -> list[int]:
+    """The addresses of the functions ``names`` of an object file."""
+    from dataflow.kernels.jit import object_file
+
     functions = {**ufunc_loops.addresses(text), **(data or {})}
-    with _lock:
-        key = code_cache.key_of(*host.versions, host.triple, host.cpu, host.flattened, text)
-        code = code_cache.load(key)
-        if code is None:
-            if _here.only_stored:
-                raise NotStored
-            code = _compiled(text)
-            code_cache.store(key, code)
-        return object_file.load(code, functions, names) or _loaded_by_llvm(code, functions, names)
+    return object_file.load(code, functions, names) or _loaded_by_llvm(code, functions, names)
 
 
-def _machine() -> Any:
+def _machine(level: int = WELL) -> Any:
     """LLVM, and what it compiles for."""
     import llvmlite.binding as llvm
 
@@ -300,7 +374,7 @@ def _machine() -> Any:
     llvm.initialize_native_asmparser()
     host = target()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=host.cpu, features=host.flattened, opt=2, jit=True
+        cpu=host.cpu, features=host.flattened, opt=level, jit=True
     )
 
 
@@ -308,11 +382,11 @@ def _machine() -> Any:
 _compiling_machine = functools.cache(_machine)
 
 
-def _compiled(text: str) -> bytes:
+def _compiled(text: str, level: int) -> bytes:
     """The object file of an assembly. One thread at a time."""
     import llvmlite.binding as llvm
 
-    machine = _compiling_machine()
+    machine = _compiling_machine(level)
     module = llvm.parse_assembly(text)
     module.verify()
     return bytes(machine.emit_object(module))

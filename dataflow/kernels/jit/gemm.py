@@ -33,6 +33,7 @@ from dataflow.kernels.jit.gemm_codegen import (
     THERE,
     TO_STAY,
     source,
+    widths_of,
 )
 from dataflow.kernels.jit.isa import (
     ALIGNMENT,
@@ -42,7 +43,7 @@ from dataflow.kernels.jit.isa import (
     NUMBER_BYTES,
     needed_isa,
 )
-from dataflow.kernels.jit.shared_functions import compile_with
+from dataflow.kernels.jit.shared_functions import compile_with, need
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: With fewer multiplications, packing and the call cost more than they save.
@@ -198,6 +199,9 @@ def lay_out_columns(
     rows, steps, columns = sizes
     blocks = -(-steps // MOST_STEPS)
     most_steps = -(-steps // (blocks * BLOCK)) * BLOCK
+    shares = list(_shares(columns, parts))
+    for part in shares:
+        _need_tiles(part.stop - part.start)
     return tuple(
         (
             part.start * right_strides[1],
@@ -207,8 +211,15 @@ def lay_out_columns(
                 *(rows, most_steps, kept, False, 0, 0, 0),
             ),
         )
-        for part in _shares(columns, parts)
+        for part in shares
     )
+
+
+def _need_tiles(columns: int) -> None:
+    """Has the tiles compiled that a product with so many columns uses."""
+    isa = needed_isa()
+    for vectors in widths_of(isa, columns):
+        need(isa, vectors)
 
 
 class _Layout(NamedTuple):
@@ -303,6 +314,7 @@ def lay_out(
         else:
             here = start * left_row, 0, start * out_row, 0
             lengths = length, columns, steps
+        _need_tiles(lengths[1])
         most_rows = -(-lengths[0] // -(-lengths[0] // ROWS_TOGETHER))
         blocks = -(-lengths[2] // MOST_STEPS)
         most_steps = -(-lengths[2] // (blocks * BLOCK)) * BLOCK

@@ -10,8 +10,9 @@ import functools
 from dataflow.kernels.jit.isa import BLOCK, NUMBER_BYTES, PLAIN, TILE_FIELDS, Isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
 from dataflow.kernels.jit.microkernel import call_tile
-from dataflow.kernels.jit.packing import RATE_BITS, pack_strips, prefetch_part
+from dataflow.kernels.jit.packing import RATE_BITS, prefetch_part
 from dataflow.kernels.jit.shared_functions import (
+    PACK_LEFT,
     PACK_ROWS,
     PACK_TRANSPOSED,
     TALLER,
@@ -41,7 +42,17 @@ def source(isa: Isa) -> str:
     """The function in LLVM's assembly language; its one argument is the table of `FIELDS`."""
     w = Writer("void @loop(ptr %table)")
     _Product(w, isa).write()
-    return module(w, pack_strips(isa, "pack_left"), prefetch_part("prefetch"))
+    return module(w, prefetch_part("prefetch"))
+
+
+def widths_of(isa: Isa, columns: int) -> set[int]:
+    """How many vectors wide the panels of so many columns are (`_Product._vectors_of`)."""
+    left, found = -(-columns // isa.lanes), set()
+    while left:
+        vectors = 2 if isa.most_vectors == 3 and left == 4 else min(left, isa.most_vectors)
+        found.add(vectors)
+        left -= vectors
+    return found
 
 
 class _Product:
@@ -99,7 +110,7 @@ class _Product:
         def pack_left() -> None:
             sizes = (self.steps, self.rows, field["left_step"], self.strip_rows)
             numbers = (there, self.left_copy, *sizes)
-            w.call("@pack_left", *[("i64", x) for x in numbers])
+            w.call(function_at(w, PACK_LEFT), *[("i64", x) for x in numbers])
 
         w.when(self.packs_left, pack_left)
         # Where each panel has its own place, it comes right after the panels before it.

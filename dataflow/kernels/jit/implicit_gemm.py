@@ -26,12 +26,13 @@ from dataflow.kernels.jit.microkernel import call_tile
 from dataflow.kernels.jit.shared_functions import (
     PACK_ROWS,
     PACK_TRANSPOSED,
+    SUM_TAPS,
+    TAPS,
     compile_with,
     function_at,
-    table,
-    tile_place,
+    need,
+    tile_address,
 )
-from dataflow.kernels.jit.tap_sums import sum_taps
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: The kinds of steps.
@@ -39,6 +40,7 @@ _TILES, _PAD, _PACK_ROWS, _PACK_TRANSPOSED, _SUM_TAPS = range(5)
 _AXES = 3
 #: The arrays that a step refers to; the call supplies their addresses.
 IMAGE, PADDED, FILTERS, RIGHT, OUT = range(5)
+NUM_ARRAYS = OUT + 1
 _FIELDS = (
     *("kind", "from_array", "from", "right_array", "right", "to_array", "to", "tile"),
     *(f"{what}{axis}" for axis in range(_AXES) for what in ("length", "left_by", "out_by")),
@@ -46,8 +48,12 @@ _FIELDS = (
 )
 _STEP_BYTES = 8 * len(_FIELDS)
 _PLACE_OF = {name: place for place, name in enumerate(_FIELDS)}
+#: Where a step says which array it reads or writes, and where in it.
+_PLACES_OF_ARRAYS = [
+    (_PLACE_OF[f"{name}_array"], _PLACE_OF[name]) for name in ("from", "right", "to")
+]
 #: A call's table: the list, its length, and the arrays.
-_pack_call = struct.Struct("q" * (2 + 5)).pack
+_pack_call = struct.Struct("q" * (2 + NUM_ARRAYS)).pack
 
 
 class Axis(NamedTuple):
@@ -59,18 +65,17 @@ class Axis(NamedTuple):
 
 
 class Code(NamedTuple):
-    """Addresses of machine code: the function that takes a call's table, and the tiles by size."""
+    """The address of the function that takes a call's table, and for what processor it and tiles are."""
 
     isa: Isa
     walk: int
-    tiles: dict[tuple[int, int], int]
 
 
 def compile_code() -> Code:
     """Compiles now. Raises `ImportError` where `isa.host` is ``None``."""
     isa = needed_isa()
     (walk,) = compile_with(isa, source(isa), "walk")
-    return Code(isa, walk, {size: int(table(isa)[tile_place(*size)]) for size in isa.sizes})
+    return Code(isa, walk)
 
 
 #: The same code serves all sizes of problems.
@@ -198,7 +203,7 @@ class Steps:
         tail = [row, step, right_step, out_row, panel.mask, int(adds), count, address]
         tail += [len(segments), ends, bias - right[1] - read]
         for strip in strips_of(rows, self._code.isa.most_rows[panel.vectors - 1]):
-            tile = self._code.tiles[strip.rows, panel.vectors]
+            tile = tile_address(self._code.isa, strip.rows, panel.vectors)
             following = (strip.tiles, strip.rows * row, strip.rows * out_row)
             start, to_start = left[1] + strip.first * row, out + strip.first * out_row
             self._rows.append(  # in the order of `_FIELDS`: a network has thousands
@@ -210,6 +215,7 @@ class Steps:
     ) -> None:
         """Adds up, for each place of three axes and each output, the numbers of `PADDED` that lie at these
         distances from the place."""
+        need(self._code.isa, TAPS)
         lengths: dict[str, int] = {}
         for i, axis in enumerate(axes):
             lengths |= {f"length{i}": axis.length, f"left_by{i}": axis.left}
@@ -218,6 +224,20 @@ class Steps:
             kind=_SUM_TAPS, from_array=PADDED, **{"from": start}, to_array=OUT, to=out, **lengths,
             count=outputs, segments=self._kept(distances), num_segments=len(distances),
         )  # fmt: skip
+
+    @property
+    def count(self) -> int:
+        """How many steps have been added."""
+        return len(self._rows)
+
+    def repeat(self, first: int, last: int, moved: Sequence[int]) -> None:
+        """Adds `tiles` and `sum_taps` from the ``first`` to before the ``last`` once more, so many bytes further on in
+        each array: writing them anew for each image of a batch takes ten times as long."""
+        for row in self._rows[first:last]:
+            again = row.copy()
+            for array, at in _PLACES_OF_ARRAYS:
+                again[at] += moved[row[array]]
+            self._rows.append(again)
 
     def _kept(self, numbers: tuple[Any, ...]) -> int:
         """The address of numbers that steps refer to."""
@@ -276,7 +296,7 @@ def source(isa: Isa) -> str:
     """``walk``, whose argument is a call's table."""
     w = Writer("void @walk(ptr %table)")
     _Walk(w, isa).write()
-    return module(w, sum_taps("sum_taps"))
+    return module(w)
 
 
 class _Walk:
@@ -352,10 +372,12 @@ class _Walk:
 
     def _sums(self) -> None:
         *outer, inner = self._axes()
+        function = function_at(self.w, SUM_TAPS)
         rest = [self._field(name) for name in ("count", "segments", "num_segments")]
 
         def add(left: str, out: str) -> None:
-            self.w.call("@sum_taps", *[("i64", x) for x in (left, out, *inner, *rest)])
+            numbers = (left, out, *inner, *rest)
+            self.w.call(function, *[("i64", x) for x in numbers])
 
         left = self._place(self._field("from_array"), "from")
         self._along(outer, left, self._place(self._field("to_array"), "to"), add)

@@ -11,6 +11,8 @@ by given distances. Matrix products have one segment, convolutions one for each 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dataflow.kernels.jit import microkernel_portable, microkernel_x86
 from dataflow.kernels.jit.isa import NEON, Isa
 from dataflow.kernels.jit.llvm_builder import Assembly, Writer
@@ -21,9 +23,9 @@ _KINDS = ("i64", "i64", "i64", "ptr")
 _ARGUMENTS = "(i64 %left, i64 %right, i64 %out, ptr %table)"
 
 
-def all_tiles(isa: Isa) -> list[Writer | Assembly]:
-    """The functions of all sizes of tiles."""
-    return [_tile(isa, rows, vectors) for rows, vectors in isa.sizes]
+def tiles_of_sizes(isa: Isa, sizes: Sequence[tuple[int, int]]) -> list[Writer | Assembly]:
+    """The functions of tiles of these sizes, (rows, vectors)."""
+    return [_tile(isa, rows, vectors) for rows, vectors in sizes]
 
 
 def tile_name(isa: Isa, rows: int, vectors: int) -> str:

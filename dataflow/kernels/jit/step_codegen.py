@@ -147,10 +147,18 @@ class StepWriter:
         return self.step(
             op,
             *(
-                self.step("Select", v, 1.0, 0.0) if i >= truths and v in self._truths else v
+                self._number_of(v) if i >= truths and v in self._truths else v
                 for i, v in enumerate(x)
             ),
         )
+
+    def _number_of(self, truth: str) -> str:
+        """1 or 0 for a bool. Of a choice between numbers, LLVM would make one between a factor and its product with 0:
+        subnormal factors would not become 0, as they do when they are multiplied."""
+        one = 0x3F800000 if self.element == "float" else 0x3FF0000000000000
+        kind = self.whole_type
+        chosen = f"select {self.truth} {truth}, {kind} {self.whole(one)}, {kind} zeroinitializer"
+        return self.put(f"bitcast {kind} {self.put(chosen)} to {self.type}")
 
     def _furthest(self, op: str, x: Array, y: Array) -> str:
         """The maximum or minimum of two elements, or of one and a number; NaN is propagated."""

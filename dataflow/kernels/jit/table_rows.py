@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_types import Array
-from dataflow.kernels.jit.compiler import JitEntry, compile_source, text_of
+from dataflow.kernels.jit.compiler import JitEntry, made_twice, text_of
 from dataflow.kernels.jit.step_codegen import Loop
 
 #: LLVM's types of index arrays, by NumPy's character code.
@@ -35,11 +35,15 @@ class RowFunction:
 
     __slots__ = ("_code", "_pack", "_strides")
 
-    def __init__(self, letters: str, address: int) -> None:
-        self._code = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)(address)
+    def __init__(self, letters: str, addresses: Sequence[int]) -> None:
+        self.use(addresses)
         values = "".join("d" if letter == "n" else "q" for letter in letters)
         self._strides = len(letters) - letters.count("n")
         self._pack = struct.Struct(f"qq{values}{self._strides}qqq").pack
+
+    def use(self, addresses: Sequence[int]) -> None:
+        """Runs the code at this one address from now on."""
+        self._code = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)(addresses[0])
 
     def __call__(
         self, values: Sequence[Any], numbers: Any, length: int, row_bytes: int, table_rows: int
@@ -56,7 +60,7 @@ class RowFunction:
 
 
 def _compile(loop: Loop) -> RowFunction:
-    return RowFunction(loop.letters, compile_source(text_of(loop), "objects")[0])
+    return made_twice(text_of(loop), ("objects",), functools.partial(RowFunction, loop.letters))
 
 
 class RowLoop:

@@ -40,7 +40,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dataflow.kernels.blas import num_threads
-from dataflow.kernels.jit.compiler import address_of, compile_source
+from dataflow.kernels.jit.compiler import QUICKLY, address_of, compile_source
 from dataflow.kernels.jit.thread_pool_codegen import (
     MACHINES,
     MEMORY_BYTES,
@@ -67,7 +67,9 @@ class Team:
         if sys.platform != "linux" or machine not in MACHINES:
             raise ImportError(f"teams are for Linux on {' and '.join(MACHINES)}, not {machine}")
         names = "serve", "run", "wait", "share"
-        serve, run, wait, self.share = compile_source(source(*MACHINES[machine]), *names)
+        serve, run, wait, self.share = compile_source(
+            source(*MACHINES[machine]), *names, level=QUICKLY
+        )
         self._buffer = np.zeros(MEMORY_BYTES + 64, np.uint8)
         self.memory = -(-address_of(self._buffer) // 64) * 64
         self._run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4, ctypes.c_char_p)(run)

@@ -85,6 +85,7 @@ def test_llvm_loads_the_same_products(monkeypatch: pytest.MonkeyPatch) -> None:
     assert here is not None
     wanted = computed(monkeypatch, here)
     shared_functions.table.cache_clear()
+    shared_functions.need.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(object_file, "load", lambda *_: None)
         found = computed(monkeypatch, here)

@@ -50,12 +50,12 @@ def _computed(function: compiler.Function) -> Any:
 
 def test_both_loaders_give_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     text = compiler.text_of(WITH_A_CONSTANT)
-    code, functions = compiler._compiled(text), ufunc_loops.addresses(text)
+    code, functions = compiler._compiled(text, compiler.WELL), ufunc_loops.addresses(text)
     ours = object_file.load(code, functions, ["loop", "objects"])
     assert (ours is not None) == ELF
     llvms = compiler._loaded_by_llvm(code, functions, ["loop", "objects"])
     assert ours != llvms
-    wanted = _computed(compiler.Function(WITH_A_CONSTANT, *llvms))
+    wanted = _computed(compiler.Function(WITH_A_CONSTANT, llvms))
     assert (
         wanted
         == np.tanh(
@@ -64,7 +64,7 @@ def test_both_loaders_give_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> 
         )
     ).all()
     if ours is not None:
-        assert _computed(compiler.Function(WITH_A_CONSTANT, *ours)).tobytes() == wanted.tobytes()
+        assert _computed(compiler.Function(WITH_A_CONSTANT, ours)).tobytes() == wanted.tobytes()
     monkeypatch.setattr(object_file, "load", lambda *_: None)
     assert _computed(compiler.compile_loop(WITH_A_CONSTANT)).tobytes() == wanted.tobytes()
 
@@ -84,16 +84,18 @@ def test_functions_of_the_c_library_are_found() -> None:
     ["another format", "cut short", "unknown function", "variables", "distances", "another name"],
 )
 def test_what_is_unusual_is_left_to_llvm(unusual: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    code, names = compiler._compiled(COPY), ["copy"]
+    code, names = compiler._compiled(COPY, compiler.WELL), ["copy"]
     assert object_file.load(code, {}, names)
     if unusual == "another format":
         code = b"\xcf\xfa\xed\xfe" + code[4:]
     elif unusual == "cut short":
         code = code[: len(code) // 2]
     elif unusual == "unknown function":
-        code = compiler._compiled(COPY.replace("@memcpy", "@a_function_that_nobody_has"))
+        code = compiler._compiled(
+            COPY.replace("@memcpy", "@a_function_that_nobody_has"), compiler.WELL
+        )
     elif unusual == "variables":
-        code = compiler._compiled("@x = global i64 7\n" + COPY)
+        code = compiler._compiled("@x = global i64 7\n" + COPY, compiler.WELL)
     elif unusual == "distances":
         import llvmlite.binding as llvm
 
@@ -110,7 +112,7 @@ def test_memory_that_cannot_be_made_executable(monkeypatch: pytest.MonkeyPatch) 
         raise OSError("not here")
 
     monkeypatch.setattr(object_file, "_make_executable", refuse)
-    assert object_file.load(compiler._compiled(COPY), {}, ["copy"]) is None
+    assert object_file.load(compiler._compiled(COPY, compiler.WELL), {}, ["copy"]) is None
 
 
 def test_the_processor_is_noted(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

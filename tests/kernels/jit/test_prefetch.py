@@ -67,9 +67,9 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> _Marked:
         w.store("i8", 1, w.pointer(w.op("add", address, distance)))
 
     isa = needed_isa()
-    shared_functions.table(
-        isa
-    )  # compiled before, as it is; what it prefetches may lie outside of all matrices
+    for group in shared_functions.groups_of(isa):
+        # Compiled before, as they are; what they prefetch may lie outside of all matrices.
+        shared_functions.need(isa, group)
     monkeypatch.setattr(packing, "_prefetch", mark)
     function = shared_functions.compile_with(isa, gemm_codegen.source(isa), "loop")[0]
     return _Marked(function, memory, shadow)
