@@ -1,6 +1,7 @@
 """Kernels of depthwise convolution: one pass over the image for each tap.
 
-With one output for a channel there is machine code for single precision (`direct_depthwise`), and with few taps one
+Where a channel has several outputs, machine code works on an image that repeats it as often.
+There is machine code for single precision (`direct_depthwise`), and with few taps one
 loop over all of them (`jit.native_ufunc`) for what that leaves: double precision, dilated windows, large strides.
 """
 
@@ -155,6 +156,26 @@ def _native_filter_gradient(image: Array, grad: Any, windows: list[Window]) -> A
     return sums.reshape(taps, places, channels).sum(1)
 
 
+def _repeated(image: Array, multiplier: int) -> Any:
+    """The image with a channel for each output, [..., channels * multiplier]."""
+    return image if multiplier == 1 else image.repeat(multiplier, -1)
+
+
+def _as_single(x: Array) -> Any:
+    """[..., channels, multiplier] as [..., channels * multiplier]."""
+    return x.reshape(*x.shape[:-2], -1)
+
+
+def _added_up(x: Array, multiplier: int) -> Any:
+    """The sums of the channels that `_repeated` makes of one."""
+    if multiplier == 1:
+        return x
+    total = x[..., ::multiplier] + x[..., 1::multiplier]
+    for i in range(2, multiplier):
+        total += x[..., i::multiplier]
+    return total
+
+
 def _is_by_lines(windows: list[Window], channels: int) -> bool:
     """Whether places and channels of a line are worked on as one axis."""
     return channels < _FEW_CHANNELS and windows[1].stride == 1
@@ -219,10 +240,9 @@ def depthwise_kernel(
     out = xp.zeros(shape, input.dtype)
     if (
         xp is np
-        and multiplier == 1
         and out.size >= SMALL_ELEMENTS
         and input.dtype == filter.dtype
-        and _native_forward(image, filter[..., 0], windows, out)
+        and _native_forward(_repeated(image, multiplier), _as_single(filter), windows, out)
     ):
         return layout.from_last(xp, out)
     wide = out.reshape(*shape[:3], channels, multiplier)
@@ -266,15 +286,13 @@ def depthwise_backprop_input_kernel(
         cuda_depthwise.input_gradient(xp, filter, grad, layout.to_last(result), windows)
         return result
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], channels, multiplier)
-    out = xp.empty(sizes, out_backprop.dtype)
-    if (
-        xp is np
-        and multiplier == 1
-        and out.size >= SMALL_ELEMENTS
-        and _native_input_gradient(grad[..., 0], filter[..., 0], windows, out)
-    ):
-        return layout.from_last(xp, out)
-    out.fill(0)
+    if xp is np:
+        out = np.empty((*sizes[:3], channels * multiplier), out_backprop.dtype)
+        if out.size >= SMALL_ELEMENTS and _native_input_gradient(
+            _as_single(grad), _as_single(filter), windows, out
+        ):
+            return layout.from_last(xp, _added_up(out, multiplier))
+    out = xp.zeros(sizes, out_backprop.dtype)
 
     def work(piece: slice) -> None:
         part, source = out[piece], grad[piece]
@@ -310,8 +328,9 @@ def depthwise_backprop_filter_kernel(
     if can_run(xp, image, grad):
         return cuda_depthwise.filter_gradient(xp, image, grad, sizes, windows)
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], *sizes[2:])
-    if xp is np and sizes[3] == 1 and grad.size >= SMALL_ELEMENTS:
-        result = _native_filter_gradient(np.ascontiguousarray(image), grad[..., 0], windows)
+    if xp is np and grad.size >= SMALL_ELEMENTS:
+        repeated = np.ascontiguousarray(_repeated(image, sizes[3]))
+        result = _native_filter_gradient(repeated, _as_single(grad), windows)
         if result is not None:
             return result.reshape(sizes)
 

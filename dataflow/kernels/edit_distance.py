@@ -1,25 +1,45 @@
-"""Levenshtein's distance between sequences."""
+"""Levenshtein's distance between sequences: a step along the first ones for all pairs at a time."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.registry import kernel
 
 _REASON = "sequences are compared on the host"
 
 
-def levenshtein(first: list[Any], second: list[Any]) -> int:
-    """How many insertions, deletions and changes turn one sequence into the other."""
-    previous = list(range(len(second) + 1))
-    for i, a in enumerate(first, 1):
-        current = [i]
-        for j, b in enumerate(second, 1):
-            current.append(min(previous[j] + 1, current[-1] + 1, previous[j - 1] + (a != b)))
-        previous = current
-    return previous[-1]
+def _padded(places: Array, values: Array, groups: Array) -> tuple[Array, Array]:
+    """The values of each of ``groups`` as a row of [groups, longest], and how many they are."""
+    rows = np.searchsorted(groups, places)
+    order = np.argsort(rows, kind="stable")
+    rows = rows[order]
+    lengths = np.bincount(rows, minlength=len(groups))
+    columns = np.arange(len(rows)) - (np.cumsum(lengths) - lengths)[rows]
+    out = np.zeros((len(groups), int(lengths.max(initial=0))), values.dtype)
+    out[rows, columns] = values[order]
+    return out, lengths
+
+
+def _distances(first: tuple[Array, Array], second: tuple[Array, Array]) -> Array:
+    """How many insertions, deletions and changes turn each sequence into the other's: int64 [groups]."""
+    (a, a_lengths), (b, b_lengths) = first, second
+    along = np.arange(b.shape[1] + 1)
+    every = np.arange(len(a))
+    known = np.broadcast_to(along, (len(a), len(along)))
+    out = b_lengths.copy()
+    for i in range(a.shape[1]):
+        changed = known[:, :-1] + (a[:, i, None] != b)
+        removed = known + 1  # its first column is i + 1
+        np.minimum(removed[:, 1:], changed, out=removed[:, 1:])
+        # An insertion more for each place to the right.
+        known = np.minimum.accumulate(removed - along, axis=1) + along
+        np.copyto(out, known[every, b_lengths], where=a_lengths == i + 1)
+    return out
 
 
 @kernel("EditDistance", cpu_only=_REASON)
@@ -29,15 +49,18 @@ def edit_distance_kernel(
     if len(a_shape) != len(b_shape):
         raise ValueError(f"ranks differ: {len(a_shape)} and {len(b_shape)}")
     whole = tuple(int(max(x, y)) for x, y in zip(a_shape[:-1], b_shape[:-1], strict=True))
-    sequences: list[dict[tuple[int, ...], list[Any]]] = [{}, {}]
-    for found, at, values in ((sequences[0], a_at, a), (sequences[1], b_at, b)):
-        for place, value in zip(at[:, :-1].tolist(), values.tolist(), strict=True):
-            found.setdefault(tuple(place), []).append(value)
-    out = np.zeros(whole, np.float32)
-    for place in {*sequences[0], *sequences[1]}:
-        first, second = sequences[0].get(place, []), sequences[1].get(place, [])
-        distance = float(levenshtein(first, second))
-        if normalize:
-            distance = distance / len(second) if second else (np.inf if first else 0.0)
-        out[place] = distance
-    return out
+    sizes = np.array([math.prod(whole[i + 1 :]) for i in range(len(whole))], np.int64)
+    for at in (a_at, b_at):
+        if ((at[:, :-1] < 0) | (at[:, :-1] >= np.array(whole, np.int64))).any():
+            raise ValueError(f"an index lies outside of the shape {[*whole]}")
+    a_places, b_places = (at[:, :-1] @ sizes for at in (a_at, b_at))
+    groups = np.union1d(a_places, b_places)
+    first, second = _padded(a_places, a, groups), _padded(b_places, b, groups)
+    distances = _distances(first, second).astype(np.float32)
+    if normalize:
+        empty = np.where(first[1] > 0, np.float32(np.inf), np.float32(0))
+        lengths = np.maximum(second[1], 1).astype(np.float32)
+        distances = np.where(second[1] > 0, distances / lengths, empty)
+    out = np.zeros(math.prod(whole), np.float32)
+    out[groups] = distances
+    return out.reshape(whole)

@@ -55,6 +55,8 @@ def matrix_triangular_solve_kernel(
     if xp is np:
         if not np.diagonal(matrix, axis1=-2, axis2=-1).all():
             raise _singular(np.linalg.LinAlgError("Singular matrix"))
+        if _are_many(matrix, rhs):
+            return _solve_many(adjoint_of(xp, matrix) if adjoint else matrix, rhs, lower != adjoint)
         found = solve_triangle(matrix, rhs, lower, adjoint)
         if found is not None:
             return found
@@ -77,5 +79,28 @@ def matrix_triangular_solve_kernel(
     return out
 
 
+def _are_many(matrix: Array, rhs: Array) -> bool:
+    """Whether there are so many small triangles that a call of BLAS for each takes longer than `_solve_many`."""
+    size = matrix.shape[-1]
+    is_plain = matrix.dtype == rhs.dtype and rhs.dtype.char in "fdFD"
+    same_batch = matrix.shape[:-1] == rhs.shape[:-1]
+    many = 0 < size <= _BLOCK and matrix.size > _MANY * size * size * size
+    return is_plain and same_batch and many
+
+
+def _solve_many(matrix: Array, rhs: Array, lower: bool) -> Any:
+    """Substitution, a row of all triangles at a time: they lie side by side, the batch last."""
+    size, columns = rhs.shape[-2:]
+    triangles = np.ascontiguousarray(matrix.reshape(-1, size, size).transpose(1, 2, 0))
+    out = np.ascontiguousarray(rhs.reshape(-1, size, columns).transpose(1, 2, 0))
+    for i in range(size) if lower else reversed(range(size)):
+        out[i] /= triangles[i, i]
+        rest = slice(i + 1, None) if lower else slice(0, i)
+        out[rest] -= triangles[rest, i, None] * out[i]
+    return np.ascontiguousarray(out.transpose(2, 0, 1)).reshape(rhs.shape)
+
+
 #: Rows of a triangle that are solved at a time.
 _BLOCK = 48
+#: For each row of a triangle, how many triangles a batch has at least that `_solve_many` is for.
+_MANY = 4

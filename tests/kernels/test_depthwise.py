@@ -38,12 +38,17 @@ OTHERS = [p for p in PROBLEMS if p[2] > 2 or p[3] > 1]
 
 
 def _results(
-    shape: tuple[int, ...], taps: tuple[int, int], stride: int, dilation: int, padding: str
+    shape: tuple[int, ...],
+    taps: tuple[int, int],
+    stride: int,
+    dilation: int,
+    padding: str,
+    multiplier: int = 1,
 ) -> list[Any]:
     """The result and the gradients by the input and the filters."""
     rng = np.random.default_rng(1)
     image = rng.standard_normal(shape, np.float32)
-    filters = rng.standard_normal((*taps, shape[3], 1), np.float32)
+    filters = rng.standard_normal((*taps, shape[3], multiplier), np.float32)
     attrs: dict[str, Any] = {
         "strides": [1, stride, stride, 1],
         "dilations": [1, dilation, dilation, 1],
@@ -91,6 +96,16 @@ def test_blocks_of_places_serve_the_usual_strides(
     _results(*problem)
     assert functions
     assert None not in functions
+
+
+@pytest.mark.parametrize("multiplier", [2, 3])
+def test_several_outputs_for_a_channel(multiplier: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for problem in PROBLEMS[:4]:
+        with monkeypatch.context() as patch:
+            test_machine_code_and_numpy_agree((*problem, multiplier), patch)
+            patch.undo()
+            patch.setattr(depthwise, "taps_of", None)  # tap by tap nothing is left to do
+            _results(*problem, multiplier)
 
 
 def test_pieces_of_images_and_lines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from tests.results_of import results_of
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 @pytest.mark.parametrize("flags", [(True, False), (False, False), (True, True), (False, True)])
-@pytest.mark.parametrize("shape", [(5,), (97,), (2, 130)], ids=str)
+@pytest.mark.parametrize("shape", [(5,), (97,), (2, 130), (30, 7), (5, 7, 4)], ids=str)
 @pytest.mark.parametrize("with_blas", [True, False], ids=["BLAS", "NumPy"])
 def test_triangles(
     shape: tuple[int, ...],
@@ -51,6 +51,16 @@ def test_only_the_triangle_is_read_and_nothing_is_written() -> None:
         np, matrix[:0, :0], rhs[:0], lower=True, adjoint=False
     )
     assert empty.shape == (0, 2)
+
+
+def test_many_small_triangles_are_solved_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvers, "solve_triangle", None)
+    matrix = np.tril(np.ones((100, 3, 3), np.float32))
+    matrix[:, 0, 2] = np.nan
+    rhs = np.arange(300, dtype=np.float32).reshape(100, 3, 1)
+    got = solvers.matrix_triangular_solve_kernel(np, matrix, rhs, lower=True, adjoint=False)
+    np.testing.assert_array_equal(got[:, 0], rhs[:, 0])
+    np.testing.assert_array_equal(got[:, 1:], np.ones((100, 2, 1)))
 
 
 def test_a_triangle_that_cannot_be_inverted() -> None:

@@ -65,23 +65,25 @@ def in_machine_code(op: Any, otherwise: Callable[..., Any]) -> Callable[..., Any
         return otherwise
     if op.type == "BiasAdd" and op.attrs.get("data_format", "NHWC") not in ("NHWC", b"NHWC"):
         return otherwise
-    mapping, target = _mapping_of(op.type, narrow.numpy), dtypes[-1].numpy
+    is_sum = op.type == "AddN" and len(op.inputs) == 2  # of more, each addition rounds
+    mapping, target = _mapping_of("Add" if is_sum else op.type, narrow.numpy), dtypes[-1].numpy
     if mapping is None:
         return otherwise
     loops = mapping
     of_equal_shapes = op.type in _GRADIENTS
 
-    def run(*inputs: Any) -> Any:
+    def run(*given: Any) -> Any:
+        inputs = given[0] if is_sum else given  # a sum gets a list
         shape = inputs[0].shape
         for x in inputs[1:]:
             if x.shape != shape:
                 if of_equal_shapes:
-                    return otherwise(*inputs)
+                    return otherwise(*given)
                 shape = np.broadcast_shapes(shape, x.shape)
         if math.prod(shape) >= SMALL_ELEMENTS:
             out = np.empty(shape, target)
             if loops.run(shape, inputs, (out,)):
                 return out
-        return otherwise(*inputs)
+        return otherwise(*given)
 
     return run

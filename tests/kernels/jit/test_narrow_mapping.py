@@ -96,6 +96,16 @@ def test_gradient_of_relu(at_once: None, monkeypatch: pytest.MonkeyPatch, dtype:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_gradients_of_a_number_that_is_used_twice(
+    at_once: None, monkeypatch: pytest.MonkeyPatch, dtype: tf.DType
+) -> None:
+    x, y = tf.placeholder(dtype, [None]), tf.placeholder(dtype, [None])
+    numbers = _every_number(dtype)
+    feeds = {x: numbers, y: np.random.default_rng(0).permutation(numbers)}
+    _check(monkeypatch, tf.add_n([x, y]), feeds)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_casts(at_once: None, monkeypatch: pytest.MonkeyPatch, dtype: tf.DType) -> None:
     x, wide = tf.placeholder(dtype, [None]), tf.placeholder(tf.float32, [None])
     numbers = _every_number(dtype)
