@@ -405,10 +405,6 @@ _CONTRIB = {
     ),
     "coder": ("range coding", "code in Python with tf.py_func"),
     "compiler": ("XLA's just-in-time compiler", "leave it out: sessions compile graphs themselves"),
-    "constrained_optimization": (
-        "optimizers under constraints",
-        "add a penalty to the loss, weighted by a tf.Variable",
-    ),
     "decision_trees": ("a format of trees", "use scikit-learn's trees"),
     "ffmpeg": ("a decoder of audio and video", "use tf.audio.decode_wav"),
     "fused_conv": ("a fused convolution for GPUs", "use tf.nn.conv2d, tf.nn.bias_add, tf.nn.relu"),

@@ -327,6 +327,9 @@ contrib.metrics.python.ops.metric_ops : contrib.metrics contrib.metric_statistic
 contrib.metrics.python.ops.{histogram_ops confusion_matrix_ops set_ops} : contrib.metrics
 contrib.metrics.python.metrics.classification : contrib.metrics
 contrib.integrate.python.ops.odes : contrib.integrate
+contrib.constrained_optimization.python.candidates : contrib.constrained_candidates
+contrib.constrained_optimization.python.{constrained_minimization_problem constrained_optimizer} : contrib.constrained_optimization
+contrib.constrained_optimization.python.{external_regret_optimizer swap_regret_optimizer} : contrib.constrained_optimization
 contrib.losses.python.losses.loss_ops : contrib.losses losses
 contrib.losses.python.metric_learning.metric_loss_ops : contrib.losses.metric_learning
 contrib.lookup.lookup_ops : contrib.lookup
