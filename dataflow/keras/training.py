@@ -235,8 +235,7 @@ class Training(Compiling):
                 x, y, sample_weight = tensors.values_of((x, y, sample_weight), K.get_session())
             self._ready(x)
             arrays = self._standard(x, y, sample_weight, class_weight)
-            self._reset_metrics(reset_metrics)
-            return _scalars(self._function("train")(arrays))
+            return self._on_batch("train", arrays, reset_metrics)
 
     def test_on_batch(
         self,
@@ -251,8 +250,17 @@ class Training(Compiling):
             if tensors.are_tensors(x):
                 x, y, sample_weight = tensors.values_of((x, y, sample_weight), K.get_session())
             self._ready(x)
-            self._reset_metrics(reset_metrics)
-            return _scalars(self._function("test")(self._standard(x, y, sample_weight)))
+            return self._on_batch("test", self._standard(x, y, sample_weight), reset_metrics)
+
+    def _on_batch(self, kind: str, arrays: list[Any], reset_metrics: bool) -> Any:
+        """The results of a batch. What the metrics counted before it (in `evaluate`, say) counts, and is then forgotten.
+
+        So in tf.keras; in the package Keras 2.2 a metric is a number of its batch.
+        """
+        self._reset_metrics(reset_metrics and K.is_package_keras())
+        found = _scalars(self._function(kind)(arrays))
+        self._reset_metrics(reset_metrics)
+        return found
 
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for a batch."""

@@ -261,3 +261,20 @@ def test_an_output_of_one_row_is_compared_with_each_example() -> None:
     model.compile("sgd", "mse", metrics=["mae", "accuracy"])
     results = model.evaluate(np.ones((4, 3)), np.arange(4.0).reshape(4, 1), batch_size=2, verbose=0)
     assert results == [1.5, 1.0, 0.25]
+
+
+def test_a_batch_after_an_evaluation_adds_to_its_metrics() -> None:
+    """TensorFlow 1.15.5's numbers: metrics are reset after a batch, not before it."""
+    inputs = keras.layers.Input((3,))
+    model = keras.models.Model(inputs, keras.layers.Dense(1, kernel_initializer="ones")(inputs))
+    model.compile(keras.optimizers.SGD(0.0), "mse", metrics=["mae"])
+    x, y = np.ones((4, 3)), np.arange(4.0).reshape(4, 1)
+    first, rest = (x[:2], y[:2]), {"verbose": 0}
+    assert model.evaluate(x, y, **rest) == [3.5, 1.5]
+    assert model.train_on_batch(*first) == pytest.approx([6.5, 11 / 6])
+    assert model.train_on_batch(*first) == [6.5, 2.5]
+    assert model.fit(x, y, **rest).history["mean_absolute_error"] == [1.5]
+    assert model.test_on_batch(*first) == pytest.approx([6.5, 11 / 6])
+    assert model.evaluate(x, y, **rest) == [3.5, 1.5]
+    assert model.train_on_batch(*first, reset_metrics=False) == pytest.approx([6.5, 11 / 6])
+    assert model.train_on_batch(*first) == [6.5, 2.0]
