@@ -145,6 +145,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 #: ``name: what it is here``.
 PLACES = {
     "initializers": "dataflow.keras.initializers",
+    "keras.layers.BatchNormalization": "dataflow.keras.layers.normalization_v2.BatchNormalization",
     "keras.layers.DenseFeatures": "dataflow.keras.layers.features.DenseFeaturesOfVersion2",
     **{
         f"keras.layers.{name}": f"dataflow.keras.layers.recurrent_v2.{name}"

@@ -394,6 +394,15 @@ class Layer(LayerTree, base.Layer):
         self._name = name
 
     @property
+    def _trainable(self) -> bool:
+        """TensorFlow's name: whether this layer trains. Set, it leaves those within as they are, unlike `trainable`."""
+        return bool(vars(self)["trainable"])
+
+    @_trainable.setter
+    def _trainable(self, value: bool) -> None:
+        vars(self)["trainable"] = value
+
+    @property
     def inbound_nodes(self) -> list[Node]:
         """The calls."""
         return self._nodes

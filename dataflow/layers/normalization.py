@@ -40,6 +40,8 @@ class BatchNormalization(Layer):
     """
 
     _beta_first = False  # whether beta is made before gamma
+    #: What ``fused=None`` means; None is decided by `build`.
+    fused_by_default: bool | None = True
 
     def __init__(
         self,
@@ -81,7 +83,7 @@ class BatchNormalization(Layer):
         self.renorm = renorm
         self.renorm_clipping = renorm_clipping or {}
         self.renorm_momentum = renorm_momentum
-        self.fused = True if fused is None else fused
+        self.fused = self.fused_by_default if fused is None else fused
         self.virtual_batch_size = virtual_batch_size
         self.adjustment = adjustment
         self.axis = axis

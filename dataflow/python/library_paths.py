@@ -11,7 +11,7 @@ keras.optimizer_v2.optimizer_v2 : python.keras_names keras.base_optimizer
 keras.optimizer_v2.learning_rate_schedule : keras.learning_rate_schedules
 keras.engine.{base_layer base_layer_utils node} : python.keras_names keras.layers keras.models keras.op_layers keras.call_nodes keras.utils python.keras_package
 keras.engine.input_spec : keras.layers layers.base
-keras.layers.{dense_attention normalization_v2} : keras.layers keras.layers.attention
+keras.layers.dense_attention : keras.layers keras.layers.attention
 keras.layers.rnn_cell_wrapper_v2 : rnn.cells nn
 keras.saving.{save model_config} : keras.models
 keras.saving.saved_model_experimental : keras.experimental

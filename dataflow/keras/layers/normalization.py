@@ -83,6 +83,10 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
             **settings,
             **kwargs,
         )
+        self._settle_fused()
+
+    def _settle_fused(self) -> None:
+        """Decides what the arguments say of `fused`; here `build` does."""
 
     def own_config(self) -> dict[str, Any]:
         """The arguments that tell of the layer: not how it computes, nor of a renormalization that there is not."""
