@@ -298,12 +298,16 @@ class OpArguments:
         else:
             other = next((a.name for a in self._inputs if a.type_attr == arg.type_attr), arg.name)
             reason = f"that does not match type {wanted.name} of argument {other!r}"
+        # Of whole numbers and others, the whole ones: the other way would lose what is behind the point.
+        base = tensor.dtype.base_dtype
+        inexact = base.is_floating or base.is_complex
+        kept = got if arg.type_attr and wanted.is_integer and inexact else wanted.name
         error = DTypeError(
             None,
             None,
             f"{self._op_def.type} {op_name!r}: input {arg.name!r} has type {got} {reason}.\n"
             + describe_inputs(self._op_def, [*before, tensor])
-            + f"  Convert one of them with tf.cast(t, tf.{wanted.name}).",
+            + f"  Convert one of them with tf.cast(t, tf.{kept}).",
         )
         error.failed_node = failed_node(self._op_def, op_name, [*before, tensor], len(before))
         raise error

@@ -184,3 +184,24 @@ def test_the_language_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setenv("DATAFLOW_LANGUAGE", value)
         assert course.language() == needed
     monkeypatch.setattr(translations, "_chosen", None)
+
+
+CLUSTER = {
+    "Cluster 1: 1 ps and 2 workers; 3 running.": "Cluster 1: 1 ps und 2 Worker; 3 laufen.",
+    "Cluster 2: 1 ps and 1 worker; 1 running, 1 dead.": "Cluster 2: 1 ps und 1 Worker; 1 läuft, 1 tot.",
+    "launching 1 ps and 2 workers…": "gestartet wird: 1 ps und 2 Worker …",
+    "launching 1 ps and 2 workers at auto…": "1 ps und 2 Worker bei auto: wird gestartet …",
+    "Launched 1 ps and 2 workers in 17.0 s.": "1 ps und 2 Worker in 17.0 s gestartet.",
+    "Now 1 ps and 3 workers.": "Jetzt 1 ps und 3 Worker.",
+    "killing worker:0…": "worker:0 wird abgeschossen …",
+    "worker:0 was killed.": "worker:0 wurde abgeschossen.",
+    "in 1.6 KB/s": "ein 1.6 KB/s",
+    "steps/s": "Schritte/s",
+    "What is the shape of this?": "Was ist die Form hiervon?",
+    "30 points in 5 dimensions.": "30 Punkte in 5 Dimensionen.",
+}
+
+
+@pytest.mark.parametrize("said", CLUSTER)
+def test_what_widgets_put_together_of_parts_is_german(said: str) -> None:
+    assert translator(words_of("de"))(said) == CLUSTER[said]

@@ -242,7 +242,7 @@ class PanelView {
     if (key === this.sizeKey) return;
     this.sizeKey = key;
     const fields = Object.entries(chosen.jobs).map(([job, count]) => h("label", {}, `${job} `, h("input", { class: "df-search df-cluster-count", type: "number", min: 0, max: 64, value: count, "data-job": job, "aria-label": `number of ${job} tasks`, ...QUIET })));
-    this.sizes.replaceChildren(h("span", {}, "Size:"), ...fields, h("button", { type: "submit", class: "df-button df-small", title: "Add tasks, or stop the last ones; sessions made from now on see them", ...QUIET }, "Resize"));
+    this.sizes.replaceChildren(h("label", {}, "Size:"), ...fields, h("button", { type: "submit", class: "df-button df-small", title: "Add tasks, or stop the last ones; sessions made from now on see them", ...QUIET }, "Resize"));
   }
 
   drawTrainings(state, chosen) {
