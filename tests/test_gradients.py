@@ -100,6 +100,18 @@ def test_hessians_of_several() -> None:
     np.testing.assert_allclose(for_z, [[6.0]])
 
 
+def test_hessians_of_many_numbers_are_taken_in_a_loop(graph: tf.Graph) -> None:
+    """A gradient for each of them would make a graph of millions of nodes."""
+    x = tf.placeholder(tf.float32, [20, 10])
+    hessian = tf.hessians(tf.reduce_sum(x**3.0) + tf.reduce_sum(x) ** 2.0, x)[0]
+    assert hessian.shape.as_list() == [20, 10, 20, 10]
+    assert len(graph.get_operations()) < 400
+    given = np.arange(200.0).reshape(20, 10)
+    with tf.Session() as sess:
+        found = sess.run(hessian, {x: given})
+    np.testing.assert_allclose(found.reshape(200, 200), np.diag(6.0 * given.ravel()) + 2.0)
+
+
 def test_gradient_override_map(graph: tf.Graph) -> None:
     @tf.RegisterGradient("TestTenfoldSquare")
     def tenfold(op: Any, grad: Any) -> Any:

@@ -459,6 +459,10 @@ def obstacles(ys: Sequence[Tensor], xs: Sequence[Any]) -> list[Operation]:
     return found
 
 
+#: A Hessian of more rows is taken in a loop, as building a gradient for each row would never end.
+_LARGEST_UNROLLED_HESSIAN = 64
+
+
 def hessians(
     ys: Any,
     xs: Any,
@@ -478,7 +482,7 @@ def hessians(
             (grad,) = gradients(ys, x, name="gradients", gate_gradients=gate_gradients)
             flat = reshape(grad, [-1])
             size = flat.shape[0].value
-            if size is None:
+            if size is None or size > _LARGEST_UNROLLED_HESSIAN:
                 from dataflow.ops.functional import map_rows
 
                 rows = map_rows(flat, x)

@@ -11,7 +11,7 @@ from dataflow.data.dataset import Dataset
 from dataflow.dtypes import as_dtype
 from dataflow.formats.object_arrays import object_array
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.seeds import get_seed
+from dataflow.ops.seeds import counted_as, get_seed
 
 
 def _batches(
@@ -42,12 +42,13 @@ def _tensors(
 ) -> tuple[Any, ...]:
     columns = [_as_column(c) for c in columns]
     seed = get_seed(None)[0] if shuffle else None
-    dataset = Dataset.from_generator(
-        _batches(columns, batch_size, num_epochs, shuffle, seed),
-        tuple(as_dtype(c.dtype) for c in columns),
-        tuple((None, *c.shape[1:]) for c in columns),
-    )
-    return tuple(dataset.make_one_shot_iterator().get_next())
+    with counted_as(17 + len(columns)):  # a queue, what fills it, and a summary of how full it is
+        dataset = Dataset.from_generator(
+            _batches(columns, batch_size, num_epochs, shuffle, seed),
+            tuple(as_dtype(c.dtype) for c in columns),
+            tuple((None, *c.shape[1:]) for c in columns),
+        )
+        return tuple(dataset.make_one_shot_iterator().get_next())
 
 
 def _as_column(values: TensorLike) -> Any:

@@ -11,6 +11,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import assert_same_structure, flatten, map_structure, pack_like
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import InitializerLike
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.while_loop import while_loop
 
@@ -138,6 +139,8 @@ def map_fn(
             maximum_iterations=elements.count,
             **loop,
         )
+        if elements.static_count is None:
+            count_left_out(len(outputs))
         return elements.stacked(structure, outputs)
 
 

@@ -13,6 +13,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.identity import ensure_shape
 from dataflow.ops.parsing import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -208,6 +209,8 @@ def parse_single_sequence_example(
     """
     with op_scope(name, "ParseSingleSequenceExample", [serialized]):
         serialized = convert_to_tensor(serialized, dtypes.string, "serialized")
+        if serialized.dims is None:  # as a queue gives it out: the run looks
+            serialized = ensure_shape(serialized, [])
         need_rank(serialized, 0, "the serialized example")
         found = _parse(serialized, context_features, sequence_features, example_name)
         return found[0], found[1]

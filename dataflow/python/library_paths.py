@@ -67,6 +67,7 @@ python.debug.wrappers.{hooks local_cli_wrapper dumping_wrapper grpc_wrapper} : p
 contrib.linear_optimizer.python.sdca_optimizer : contrib.linear_optimizer
 contrib.linear_optimizer.python.ops.{sdca_ops sparse_feature_column} : contrib.sdca
 contrib.linear_optimizer.python.sdca_estimator : contrib.learn.svm contrib.learn.sdca_models
+contrib.timeseries.python.timeseries : contrib.timeseries
 contrib.timeseries.python.timeseries.{ar_model estimators head state_management saved_model_utils} : contrib.timeseries
 contrib.timeseries.python.timeseries.model : contrib.timeseries.models
 contrib.timeseries.python.timeseries.feature_keys : contrib.timeseries.keys

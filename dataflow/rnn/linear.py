@@ -94,7 +94,8 @@ class _Linear:
 def joined_product(weights: tuple[Any, Any], *parts: Tensor) -> Tensor:
     """``concat(parts, 1) @ kernel + bias`` for ``weights``, the pair of both."""
     kernel, bias = weights
-    return bias_add(matmul(concat(list(parts), 1), kernel), bias)
+    joined = parts[0] if len(parts) == 1 else concat(list(parts), 1)
+    return bias_add(matmul(joined, kernel), bias)
 
 
 def sharded_kernel(

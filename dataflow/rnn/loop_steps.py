@@ -70,9 +70,18 @@ def lengths_of(sequence_length: TensorLike) -> Tensor:
 
 def copy_through(active: Any, new: Any, old: Any) -> Any:
     """Rows of sequences that have ended keep the old value; scalars and arrays have no rows."""
-    if isinstance(old, TensorArray) or old.shape.ndims == 0:
+    return _of_rows(active, new, old, new)
+
+
+def frozen(finished: Any, old: Any, new: Any) -> Any:
+    """As `copy_through`, told which sequences have ended."""
+    return _of_rows(finished, old, new, new)
+
+
+def _of_rows(condition: Any, chosen: Any, other: Any, new: Any) -> Any:
+    if isinstance(new, TensorArray) or new.shape.ndims == 0:
         return new
-    result = array.where(active, new, old)
+    result = array.where(condition, chosen, other)
     result.set_shape(new.shape)
     return result
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dataflow.dtypes import DType
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.math import less, logical_not, logical_or, reduce_all
-from dataflow.ops.seeds import count_left_out
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.sequences import range_
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.ops.while_loop import while_loop
+from dataflow.rnn.base_cell import zeros_of_size
 from dataflow.rnn.loop_steps import (
     build_keras_cell,
     check_cell,
     copy_through,
+    frozen,
     initial_state_of,
     lengths_of,
     one_step,
@@ -224,6 +227,14 @@ def best_effort_input_batch_size(flat_input: Any) -> Any:
     return array.shape(flat_input[0])[1]
 
 
+def _zero_emits(sizes: list[Any], inputs: Tensor, dtype: DType) -> list[Tensor]:
+    """What `raw_rnn` emits of finished sequences, [batch, size] for each size of a cell's output."""
+    batch = inputs.shape[0].value
+    num_left_out = 6 * len(sizes) if batch is not None else 5 + 7 * len(sizes)
+    with counted_as(num_left_out):
+        return zeros_of_size(list(sizes), array.shape(inputs)[0] if batch is None else batch, dtype)  # type: ignore[no-any-return]
+
+
 def raw_rnn(
     cell: RNNCell,
     loop_fn: Any,
@@ -243,8 +254,10 @@ def raw_rnn(
         has_loop_state = loop_state is not None
         kept: Any = loop_state if has_loop_state else convert_to_tensor(0)
         first_state = nest.flatten(state)[0]
+        zero_emits: list[Tensor] = []
         if emit_structure is None:
             sizes = nest.flatten(cell.output_size)
+            zero_emits = _zero_emits(sizes, nest.flatten(following)[0], first_state.dtype)
             emit_dtypes = [first_state.dtype.base_dtype] * len(sizes)
             emit_like: Any = cell.output_size
         else:
@@ -262,12 +275,12 @@ def raw_rnn(
                 following_time, output, cell_state, kept if has_loop_state else None
             )
             emit = output if emit is None else emit
-            flat_emit = [
-                copy_through(logical_not(done), o, array.zeros_like(o)) for o in nest.flatten(emit)
-            ]
+            flat_emit = nest.flatten(emit)
+            zeros = zero_emits or [array.zeros_like(o) for o in flat_emit]
+            flat_emit = [frozen(done, z, o) for z, o in zip(zeros, flat_emit, strict=True)]
             flat_state = [
-                copy_through(logical_not(done), n, o)
-                for n, o in zip(nest.flatten(next_state), nest.flatten(state), strict=True)
+                frozen(done, o, n)
+                for o, n in zip(nest.flatten(state), nest.flatten(next_state), strict=True)
             ]
             arrays = tuple(a.write(time, o) for a, o in zip(arrays, flat_emit, strict=True))
             return (

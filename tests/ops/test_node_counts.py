@@ -123,6 +123,27 @@ def looped_both_ways() -> Any:
     return tf.nn.bidirectional_dynamic_rnn(make(4), make(4), inputs, steps, dtype=tf.float32)
 
 
+def looking_back() -> Any:
+    return tf.contrib.rnn.AttentionCellWrapper(tf.nn.rnn_cell.BasicLSTMCell(4), 3)
+
+
+def decided(inputs: Any, start: Any) -> Any:
+    """A loop whose steps a function decides; each sequence takes four."""
+    finished = tf.fill([tf.shape(inputs)[0]], False)
+
+    def step(time: Any, output: Any, state: Any, kept: Any) -> Any:
+        if output is None:
+            return finished, inputs, start, None, None
+        return tf.logical_or(time > 3, finished), inputs, state, output, None
+
+    return tf.nn.raw_rnn(tf.nn.rnn_cell.GRUCell(4), step)
+
+
+def batches(*columns: str) -> Any:
+    features = {name: np.zeros([4, 2]) for name in columns}
+    return tf.estimator.inputs.numpy_input_fn(features, np.zeros(4), batch_size=2, shuffle=True)()
+
+
 def unrolled(make_cell: Any) -> Any:
     return tf.nn.static_rnn(make_cell(), [rows(3), rows(3)], dtype=tf.float32)
 
@@ -201,6 +222,15 @@ COUNTED: dict[str, Any] = {
     "block": lambda: looped(lambda: tf.contrib.rnn.LSTMBlockCell(4)),
     "block-peepholes": lambda: unrolled(lambda: tf.contrib.rnn.LSTMBlockCell(4, use_peephole=True)),
     "block-gru": lambda: looped(lambda: tf.contrib.rnn.GRUBlockCellV2(4)),
+    "attention-cell": lambda: looped(looking_back),
+    "attention-unrolled": lambda: unrolled(looking_back),
+    "decided": lambda: decided(rows(3), rows(4)),
+    "decided-known": lambda: decided(given(2, 3), given(2, 4)),
+    "mapped": lambda: tf.map_fn(lambda x: x + 1.0, rows(3)),
+    "mapped-known": lambda: tf.map_fn(lambda x: x + 1.0, given(2, 3)),
+    "mapped-pairs": lambda: tf.map_fn(lambda x: (x, x), rows(3), (tf.float32, tf.float32)),
+    "batches": lambda: (batches("a"), tf.random_normal([2])),
+    "batches-two": lambda: (batches("a", "b"), tf.random_normal([2])),
     "sequence-loss": lambda: sequence_loss(),
     "sequence-losses": lambda: sequence_loss(average_across_timesteps=False),
     "translated": lambda: translated(),
@@ -274,6 +304,15 @@ NUM_NODES = {
     "block": [144, 101],
     "block-peepholes": [73, 30, 44, 54, 64],
     "block-gru": [143, 87, 101],
+    "attention-cell": [303, 131, 151, 187, 197, 211, 248],
+    "attention-unrolled": [241, 52, 70, 104, 114, 127, 161],
+    "decided": [130, 57, 71],
+    "decided-known": [124, 51, 65],
+    "mapped": [58],
+    "mapped-known": [57],
+    "mapped-pairs": [70],
+    "batches": [25, 22],
+    "batches-two": [26, 23],
     "sequence-loss": [23],
     "sequence-losses": [29],
     "translated": [230, 23, 38, 52, 109, 122, 136, 169],

@@ -19,7 +19,7 @@ from dataflow.formats.example_wire import (
 from dataflow.formats.protobuf_wire import packed_int64
 from dataflow.kernels import csv_records
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
-from tests.samples.parsing import FULL, PART, _varint, example
+from tests.samples.parsing import FULL, LONG, PART, _varint, example
 
 
 def evaluate(tensor: Any) -> Any:
@@ -101,6 +101,22 @@ def test_an_example_alone_is_read_as_in_a_batch(data: bytes) -> None:
     for key, value in first.items():
         assert (alone[key].dtype, alone[key].shape) == (value.dtype, value.shape[1:])
         assert alone[key].tolist() == value[0].tolist()
+
+
+def test_a_sequence_from_a_queue_of_unknown_shapes_is_read() -> None:
+    queue = tf.FIFOQueue(4, tf.string)
+    steps = {"t": tf.FixedLenSequenceFeature([2], tf.float32)}
+    context, sequences = tf.parse_single_sequence_example(
+        queue.dequeue(), {"a": tf.FixedLenFeature([], tf.int64)}, steps
+    )
+    assert context["a"].shape.as_list() == [] and sequences["t"].shape.as_list() == [None, 2]
+    with tf.Session() as session:
+        session.run([queue.enqueue(LONG), queue.enqueue([[LONG, LONG]])])
+        number, rows = session.run([context["a"], sequences["t"]])
+        assert number == 7
+        np.testing.assert_array_equal(rows, [[1, 2], [3, 4]])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
+            session.run(sequences["t"])
 
 
 def test_specifications_are_checked_when_the_graph_is_built() -> None:

@@ -33,6 +33,7 @@ PLACES = {
         tf.estimator.export.ServingInputReceiver,
     ),
     "python.training.tracking.tracking": ("AutoTrackable", None),
+    "contrib.timeseries.python.timeseries": ("NumpyReader", tf.contrib.timeseries.NumpyReader),
     "python.data.experimental.kernel_tests.serialization.dataset_serialization_test_base": (
         "DatasetSerializationTestBase",
         None,

@@ -147,6 +147,43 @@ def test_attention_over_the_last_outputs() -> None:
         rnn.AttentionCellWrapper(rnn.GRUCell(4), 0)
 
 
+def test_attention_makes_its_variables_in_the_order_of_its_call() -> None:
+    cell = rnn.AttentionCellWrapper(rnn.BasicLSTMCell(4), 3)
+    tf.nn.dynamic_rnn(cell, tf.zeros([2, 5, 3]), dtype=tf.float32)
+    places = (
+        "kernel bias basic_lstm_cell/kernel basic_lstm_cell/bias attention/attn_w attention/attn_v "
+        "attention/kernel attention/bias attn_output_projection/kernel attn_output_projection/bias"
+    )
+    made = [f"rnn/attention_cell_wrapper/{place}:0" for place in places.split()]
+    assert [v.name for v in tf.trainable_variables()] == made
+    assert set(made) >= {v.name for v in cell.trainable_variables} >= {made[0], made[-1]}
+
+
+def test_a_loop_decided_by_a_function_keeps_the_states_of_ended_sequences() -> None:
+    """Numbers that are states have no rows to keep."""
+    inputs = tf.constant([[1.0], [1.0]])
+
+    class Counting:
+        state_size: Any = (1, tf.TensorShape([]))
+        output_size = 1
+
+        def __call__(self, inputs: Any, state: Any) -> Any:
+            return inputs + state[0], (state[0] + 1.0, state[1] + 1.0)
+
+    def step(time: Any, output: Any, state: Any, kept: Any) -> Any:
+        ended = time >= tf.constant([2, 4])
+        start = (tf.zeros([2, 1]), tf.constant(0.0))
+        return ended, inputs, start if output is None else state, output, None
+
+    cell: Any = Counting()
+    outputs, state, _ = tf.nn.raw_rnn(cell, step)
+    with tf.Session() as sess:
+        found, (rows, number) = sess.run([outputs.stack(), state])
+    np.testing.assert_array_equal(found[:, :, 0], [[1, 1], [2, 2], [0, 3], [0, 4]])
+    np.testing.assert_array_equal(rows[:, 0], [2, 4])
+    assert number == 4
+
+
 def test_attention_with_one_tensor_as_state() -> None:
     past = np.random.RandomState(4).randn(3, 8).astype(np.float32)
     found = []
