@@ -23,6 +23,7 @@ _provide(
     ragged_math="dataflow.ops.ragged_math",
     # The spec of a ragged tensor is one of data sets' components, and a spec compares itself with values.
     ragged_tensor_spec="dataflow.data.ragged_elements:RaggedTensorSpec",
+    type_spec_of="dataflow.ops.type_specs:type_spec_from_value",
     type_spec_from_value="dataflow.ops.type_specs:type_spec_from_value",
     # An op type that is not registered yet is looked for in all the files of ops.
     all_ops="dataflow.ops.all",

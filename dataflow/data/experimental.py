@@ -327,8 +327,17 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Callable[[Dataset
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:
-    """The specs of an element's components (`tf.TensorSpec` and its kin), in their nesting."""
-    return dataset_or_iterator.element_spec
+    """The specs of an element's components (`tf.TensorSpec` and its kin), in their nesting.
+
+    Raises `TypeError` for anything but a dataset or an iterator.
+    """
+    spec = getattr(dataset_or_iterator, "element_spec", None)
+    if spec is None:
+        raise TypeError(
+            "`dataset_or_iterator` must be a Dataset or Iterator object, but got "
+            f"{type(dataset_or_iterator)}."
+        )
+    return spec
 
 
 def dense_to_sparse_batch(batch_size: TensorLike, row_shape: Any) -> Callable[[Dataset], Dataset]:

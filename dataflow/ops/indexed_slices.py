@@ -13,6 +13,7 @@ from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops.static_value import static_dims
+from dataflow.providers import provided
 from dataflow.shapes import TensorShape, as_dims, num_elements
 
 
@@ -27,6 +28,10 @@ class IndexedSlices:
         self._values = values
         self._indices = indices
         self._dense_shape = dense_shape
+
+    @property
+    def _type_spec(self) -> Any:
+        return provided("type_spec_of")(self)
 
     @property
     def values(self) -> Tensor:

@@ -366,6 +366,10 @@ def eye(
         else:
             num_rows, num_columns = int(num_rows), int(num_columns)
             smaller = min(num_rows, num_columns)
+        if isinstance(batch_shape, (list, tuple)) and any(
+            isinstance(d, Tensor) for d in batch_shape
+        ):
+            batch_shape = array_ops.stack(batch_shape)
         if batch_shape is None:
             batch: Any = []
         elif isinstance(batch_shape, Tensor):

@@ -14,6 +14,7 @@ from dataflow.graph.conversion import (
     register_tensor_conversion_function,
 )
 from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.nest import flatten
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor, session_for
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, DynamicShapeLike, TensorLike
@@ -26,6 +27,7 @@ from dataflow.ops.reduce import reduce_max
 from dataflow.ops.segment import unsorted_segment_sum
 from dataflow.ops.sequences import searchsorted
 from dataflow.ops.sparse_tensor import SparseTensor, to_sparse
+from dataflow.providers import provided
 from dataflow.shapes import TensorShape
 
 
@@ -33,7 +35,7 @@ def _index(value: Any, name: str) -> Any:
     """A tensor of int32 or int64."""
     tensor = value
     if not isinstance(tensor, Tensor):
-        if np.size(value) == 0:
+        if not any(isinstance(v, Tensor) for v in flatten(value)) and np.size(value) == 0:
             value = np.zeros(np.shape(value), np.int64)
         tensor = convert_to_tensor(value, preferred_dtype=dtypes.int64, name=name)
     if tensor.dtype.base_dtype not in (dtypes.int32, dtypes.int64):
@@ -55,6 +57,10 @@ class RaggedTensor:
 
     is_ragged = True
     __array_priority__ = 200
+
+    @property
+    def _type_spec(self) -> Any:
+        return provided("type_spec_of")(self)
 
     def __init__(self, values: Any, row_splits: Any) -> None:
         self._values = values

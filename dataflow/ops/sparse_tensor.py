@@ -21,6 +21,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
 from dataflow.ops.static_value import static_dims
+from dataflow.providers import provided
 from dataflow.shapes import Dims, TensorShape, as_dims
 
 SparseTensorValue = namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
@@ -74,6 +75,10 @@ class SparseTensor:
                 "nor a SparseTensorValue."
             )
         return cls(*sparse_parts(sparse_tensor_value))
+
+    @property
+    def _type_spec(self) -> Any:
+        return provided("type_spec_of")(self)
 
     @property
     def indices(self) -> Tensor:

@@ -225,6 +225,38 @@ def _strided_slice(op: Operation) -> Any:
     return value[begin : end : int(bounds[2][0])]
 
 
+def _of_small_values(op_type: str, function: Callable[..., Any]) -> None:
+    """The value of a node by ``function`` of its inputs', where all are known: its shape rule has found them good."""
+
+    def rule(op: Operation) -> Any:
+        values = [static_value(t) for t in op.inputs]
+        known = all(v is not None and v.size <= _LARGEST_ELEMENTS for v in values)
+        return function(*values) if known else None
+
+    static_rule(op_type)(rule)
+
+
+def _slice(x: Any, begin: Any, size: Any) -> Any:
+    ends = np.where(size < 0, np.array(x.shape, np.int64), begin + size)
+    return x[tuple(slice(b, e) for b, e in zip(begin, ends, strict=True))]
+
+
+def _pad(x: Any, paddings: Any, value: Any = 0) -> Any:
+    if x.ndim != 1 or paddings.sum() > _LARGEST_ELEMENTS:
+        return None
+    return np.pad(x, [tuple(p) for p in paddings], constant_values=value)
+
+
+def _reverse(x: Any, axes: Any) -> Any:
+    return np.flip(x, tuple(int(axis) for axis in axes))
+
+
+_of_small_values("Slice", _slice)
+_of_small_values("Pad", _pad)
+_of_small_values("PadV2", _pad)
+_of_small_values("ReverseV2", _reverse)
+
+
 def _elementwise(op_type: str, function: Callable[[Any, Any], Any]) -> None:
     def rule(op: Operation) -> Any:
         a, b = (static_value(t) for t in op.inputs)

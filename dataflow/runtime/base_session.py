@@ -23,7 +23,7 @@ from dataflow.runtime.cancellation import Cancellation
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.cooperative import gives_turns
 from dataflow.runtime.devices import num_visible_gpus
-from dataflow.runtime.feeds import check_is_feed_dict, flatten_feeds
+from dataflow.runtime.feeds import check_is_feed_dict, flatten_feeds, stands_for_several
 from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrapper
 from dataflow.runtime.growing_graph import watch_growth
 from dataflow.runtime.plan import Plan
@@ -272,12 +272,15 @@ class BaseSession:
         self.check_open()
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("Argument `feed_list` must be a list or tuple.")
-        elements = [self._graph.as_graph_element(f, allow_operation=False) for f in feed_list or []]
+        elements = list(feed_list or [])
+        in_parts = any(map(stands_for_several, elements))
+        if not in_parts:
+            elements = [self._graph.as_graph_element(f, allow_operation=False) for f in elements]
         if accept_options:
             return lambda *values, options=None, run_metadata=None: self.run(
                 fetches, dict(zip(elements, values, strict=True)), options, run_metadata
             )
-        if self.remote is not None or self._timeout_ms:
+        if self.remote is not None or self._timeout_ms or in_parts:
             return lambda *values: self.run(fetches, dict(zip(elements, values, strict=True)))
         plan = Plan(self, FetchPlan(self._graph, fetches, self), elements)
         count = len(elements)

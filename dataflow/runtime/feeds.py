@@ -29,6 +29,11 @@ def register_feed_expander(base_type: type, function: Callable[[Any, Any], Any])
     _expanders.append((base_type, function))
 
 
+def stands_for_several(key: Any) -> bool:
+    """Whether a key of a ``feed_dict`` is a composite, which stands for several tensors."""
+    return isinstance(key, tuple) or any(isinstance(key, base) for base, _ in _expanders)
+
+
 def check_is_feed_dict(feed_dict: Any) -> None:
     """Raises `TypeError` for anything but a dictionary, a second fetch for one."""
     if isinstance(feed_dict, dict) or hasattr(feed_dict, "items"):

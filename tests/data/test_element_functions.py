@@ -299,3 +299,8 @@ def test_a_tensor_array_without_elements_keeps_the_shape_of_what_it_would_hold()
     arrays = tf.data.Dataset.range(4).map(counted)
     rows = arrays.flat_map(lambda array: tf.data.Dataset.from_tensor_slices(array.stack()))
     assert elements(rows) == [0, 0, 1, 0, 1, 2, "end"]
+
+
+def test_only_datasets_and_iterators_have_a_structure() -> None:
+    with pytest.raises(TypeError, match="must be a Dataset or Iterator object"):
+        experimental.get_structure([1])

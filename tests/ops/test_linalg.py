@@ -137,6 +137,14 @@ def test_tensordot_with_unknown_sizes() -> None:
         )
 
 
+def test_eye_of_a_batch_known_when_run() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        n = tf.placeholder(tf.int32, [])
+        stacked = tf.eye(2, batch_shape=[n])
+        assert stacked.shape.as_list() == [None, 2, 2]
+        assert session.run(stacked, {n: 3}).tolist() == [[[1, 0], [0, 1]]] * 3
+
+
 def test_eye_of_a_size_known_when_run() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         n = tf.placeholder(tf.int32, [])

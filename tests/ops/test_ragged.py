@@ -224,3 +224,20 @@ def test_nested_value_rowids_come_outermost_first(graph):
         make(tf.constant([3, 1]), [[0, 1]], [1, 2])
     with pytest.raises(TypeError, match="list of vectors"):
         make(tf.constant([3, 1]), tf.constant([[0, 1]]))
+
+
+def test_the_lengths_of_rows_may_be_a_list_of_tensors() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        n = tf.placeholder(tf.int32, [])
+        ragged = tf.RaggedTensor.from_row_lengths(tf.range(n + 1), [n, 1])
+        assert session.run(ragged, {n: 2}).to_list() == [[0, 1], [2]]
+
+
+def test_composites_know_their_spec() -> None:
+    with tf.Graph().as_default():
+        ragged = tf.ragged.constant([[1, 2], [], [3]])
+        assert ragged._type_spec == tf.RaggedTensorSpec([3, None], tf.int32)
+        sparse = tf.SparseTensor([[0, 1]], [1.0], [2, 3])
+        assert sparse._type_spec == tf.SparseTensorSpec([2, 3], tf.float32)
+        rows = tf.IndexedSlices(tf.zeros([1, 2]), tf.constant([1]))
+        assert rows._type_spec.value_type is tf.IndexedSlices

@@ -75,3 +75,18 @@ def test_a_size_alone_is_a_shape() -> None:
     assert tf.fill(tf.reshape(tf.shape(tf.zeros([5, 4])), [-1]), 1).shape.as_list() == [5, 4]
     unknown = tf.reshape(tf.constant([1, 2, 3, 4]), tf.placeholder(tf.int32, [2]))
     assert tf.get_static_value(unknown) is None
+
+
+def test_shapes_that_are_cut_padded_and_reversed_are_known_early() -> None:
+    x = tf.placeholder(tf.float32, [4, 3])
+    shape = tf.shape(x)
+    assert tf.reshape(x, tf.slice(shape, [0], [2])).shape.as_list() == [4, 3]
+    assert tf.zeros(tf.slice(shape, [1], [-1])).shape.as_list() == [3]
+    assert tf.reshape(x, tf.pad(shape, [[0, 1]], constant_values=1)).shape.as_list() == [4, 3, 1]
+    assert tf.reshape(x, tf.reverse(shape, [0])).shape.as_list() == [3, 4]
+    assert tf.zeros(tf.slice(shape, [tf.placeholder(tf.int32, [])], [2])).shape.as_list() == [
+        None,
+        None,
+    ]
+    ones = tf.slice(tf.ones([4, 3]), [1, 0], [2, 2])
+    np.testing.assert_array_equal(tf.get_static_value(ones), np.ones([2, 2], np.float32))

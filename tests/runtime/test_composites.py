@@ -95,3 +95,12 @@ def test_a_ragged_placeholder_takes_its_own_rank(value: Any, got: str) -> None:
     r = tf.ragged.placeholder(tf.int32, 1)
     with pytest.raises(TypeError, match=f"of ragged rank 1, got {got}"):
         run(r, {r: value})
+
+
+def test_a_callable_is_fed_a_sparse_tensor_and_a_pair() -> None:
+    s, a, b = tf.sparse_placeholder(tf.float32), *(tf.placeholder(tf.float32, []) for _ in "ab")
+    with tf.Session() as session:
+        call = session.make_callable([s.values * 2.0, a - b], feed_list=[s, (a, b)])
+        doubled, difference = call(SPARSE, (5.0, 3.0))
+    assert doubled.tolist() == [6.0, 8.0]
+    assert difference == 2.0
