@@ -30,6 +30,7 @@ from dataflow.keras.layer_tree import distinct, inner_part
 from dataflow.keras.network_order import in_order
 from dataflow.keras.op_layers import complete_history
 from dataflow.keras.package_shapes import is_ours
+from dataflow.keras.private_names import PrivateNames
 from dataflow.keras.training import Training
 from dataflow.layers.layer_calls import shapes_of
 from dataflow.layers.serialization import serialize
@@ -51,7 +52,7 @@ def _state_updates(layer: Any) -> list[Any]:
     return layer.updates if getattr(layer, "stateful", False) else []
 
 
-class Model(Training, Layer):
+class Model(PrivateNames, Layer):
     """A network that can be trained, evaluated, used, and saved.
 
     ``Model(inputs, outputs)`` is everything between tensors that came from `Input` and tensors

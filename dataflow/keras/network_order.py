@@ -81,6 +81,14 @@ def layers_by_depth(inputs: list[Any], outputs: list[Any]) -> dict[int, list[Lay
     return found
 
 
+def nodes_by_depth(inputs: list[Any], outputs: list[Any]) -> dict[int, list[Node]]:
+    """The calls of each depth, those that made the inputs too; those that give the outputs have depth 0."""
+    found: dict[int, list[Node]] = {}
+    for node, depth in _Depths(inputs, outputs).nodes.items():
+        found.setdefault(depth, []).append(node)
+    return found
+
+
 def tensors_of(node: Node) -> list[Any]:
     """What the call needs of others: its inputs, and tensors of layers among its arguments."""
     others = [t for t in nest.flatten(node.kwargs) if tag_of(t, "history") is not None]
