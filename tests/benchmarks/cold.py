@@ -67,13 +67,21 @@ def main() -> None:
         found: dict[str, list[list[float]]] = {engine: [] for engine in engines}
         for _ in range(options.rounds):
             for engine, python in engines.items():
-                found[engine].append(
-                    first_steps(python, engine, workload, options.steps, options.core)
-                )
+                if engine not in found:
+                    continue
+                try:
+                    taken = first_steps(python, engine, workload, options.steps, options.core)
+                except subprocess.CalledProcessError as e:
+                    if engine == "dataflow":
+                        raise
+                    print(f"{workload:24} {engine} failed: {e.stderr.strip().splitlines()[-1]}")
+                    del found[engine]
+                else:
+                    found[engine].append(taken)
         cells = []
         for i in range(2):
             ours, *peer = (
-                1e3 * statistics.median(one[i] for one in found[engine]) for engine in engines
+                1e3 * statistics.median(one[i] for one in times) for times in found.values()
             )
             cells.append(f"{ours:.0f}" + "".join(f" {x:.0f} {ours / x:.2f}" for x in peer))
         print(f"{workload:24} {cells[0]:>28} {cells[1]:>28}", flush=True)

@@ -325,7 +325,7 @@ def resnet_by_hand(tf: Any) -> Step:
         y = tf.nn.relu(normalized(convolved(x, size, stride)))
         y = normalized(convolved(y, size))
         x = tf.nn.relu((convolved(x, size, stride, 1) if stride > 1 else x) + y)
-    logits = tf.layers.dense(tf.reduce_mean(x, [1, 2]), 10)
+    logits = tf.matmul(tf.reduce_mean(x, [1, 2]), _glorot(tf, 64, 10))
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     loss = tf.reduce_mean(losses)
     train = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
