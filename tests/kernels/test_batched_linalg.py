@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,11 @@ def test_parts(monkeypatch: pytest.MonkeyPatch, name: str, batch: tuple[int, ...
     pairs = zip(got, wanted, strict=True) if isinstance(got, tuple) else [(got, wanted)]
     for one, other in pairs:
         assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
+        if "FFT" in name and platform.machine() not in ("x86_64", "AMD64"):
+            # NumPy's transforms of a batch round otherwise than that of one there.
+            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
+        else:
+            np.testing.assert_array_equal(one, other)
 
 
 def test_the_error_of_a_part_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
