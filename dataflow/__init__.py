@@ -23,7 +23,6 @@ _provide(
     ragged_math="dataflow.ops.ragged_math",
     # The spec of a ragged tensor is one of data sets' components, and a spec compares itself with values.
     ragged_tensor_spec="dataflow.data.ragged_elements:RaggedTensorSpec",
-    type_spec_of="dataflow.ops.type_specs:type_spec_from_value",
     type_spec_from_value="dataflow.ops.type_specs:type_spec_from_value",
     # An op type that is not registered yet is looked for in all the files of ops.
     all_ops="dataflow.ops.all",
@@ -35,6 +34,8 @@ _provide(
     function_calls="dataflow.ops.function_calls",
     # A layer of a file names functions of tf.nn and tf.math.
     public_names="dataflow",
+    # A SavedModel of graphs becomes functions, with the values of its variables.
+    convert_variables_to_constants="dataflow.graph_util:convert_variables_to_constants",
     # Layers and checkpoints use Keras's session where there is no default one.
     keras_backend="dataflow.keras.backend",
     # A session connects to a cluster, and explains a run.

@@ -31,7 +31,7 @@ class IndexedSlices:
 
     @property
     def _type_spec(self) -> Any:
-        return provided("type_spec_of")(self)
+        return provided("type_spec_from_value")(self)
 
     @property
     def values(self) -> Tensor:

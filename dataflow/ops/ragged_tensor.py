@@ -60,7 +60,7 @@ class RaggedTensor:
 
     @property
     def _type_spec(self) -> Any:
-        return provided("type_spec_of")(self)
+        return provided("type_spec_from_value")(self)
 
     def __init__(self, values: Any, row_splits: Any) -> None:
         self._values = values

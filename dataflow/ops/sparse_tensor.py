@@ -78,7 +78,7 @@ class SparseTensor:
 
     @property
     def _type_spec(self) -> Any:
-        return provided("type_spec_of")(self)
+        return provided("type_spec_from_value")(self)
 
     @property
     def indices(self) -> Tensor:

@@ -20,6 +20,7 @@ from dataflow.ops.trackable import AutoTrackable
 from dataflow.ops.variable_replication import VariableAggregation, VariableSynchronization
 from dataflow.ops.variables import Variable
 from dataflow.saved_model.assets import TrackableAsset
+from dataflow.saved_model.graph_loader import load_graphs
 from dataflow.saved_model.object_view import SavedTable, SignatureMap
 from dataflow.saved_model.restored_functions import RestoredFunction, SavedFunction
 from dataflow.shapes import TensorShape, as_dims
@@ -281,8 +282,11 @@ def load_v2(export_dir: Any, tags: Any = None) -> Any:
     they had, lists, dictionaries and further objects; ``signatures`` has those for serving by name. In graph mode
     variables get their values by their initializers.
 
-    Raises `OSError` where there is no SavedModel, `ValueError` for ``tags`` other than its own, and
-    `NotImplementedError` for one of graphs, that a session runs.
+    A SavedModel of graphs, as TensorFlow 1 exports it, gives an object with ``signatures``, ``graph`` and ``prune`` in
+    eager code (see `graph_loader`).
+
+    Raises `OSError` where there is no SavedModel, `ValueError` for ``tags`` other than its own (`RuntimeError` for one
+    of graphs), and `NotImplementedError` for one of graphs where a session runs them.
     """
     wanted = (
         None
@@ -298,9 +302,19 @@ def load_v2(export_dir: Any, tags: Any = None) -> Any:
                 f"argument tags={tags} to tf.saved_model.load. You may omit it, pass 'None', or pass matching tags."
             )
         return ObjectLoader(metas[0], local_path(export_dir)).root
+    if wanted is None and len(metas) != 1:
+        raise ValueError(
+            "Importing a SavedModel with tf.saved_model.load requires a 'tags=' argument if there is more than one "
+            f"MetaGraph. Got 'tags=None', but there are {len(metas)} MetaGraphs in the SavedModel with tag sets "
+            f"{[sorted(m.meta_info_def.tags) for m in metas]}."
+        )
+    if default_graph().executes_eagerly:
+        tags = metas[0].meta_info_def.tags if wanted is None else wanted
+        return load_graphs(local_path(export_dir), set(tags))
     raise NotImplementedError(
-        f"tf.saved_model.load_v2: the SavedModel at {export_dir} holds graphs for sessions, and no objects. Load it "
-        "with tf.saved_model.loader.load(session, tags, folder), which returns its signatures."
+        f"tf.saved_model.load_v2: the SavedModel at {export_dir} holds graphs for sessions, which become functions in "
+        "eager code alone. Load it with tf.saved_model.loader.load(session, tags, folder), which returns its "
+        "signatures."
     )
 
 

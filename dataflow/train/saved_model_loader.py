@@ -174,7 +174,7 @@ class SavedModelLoader:
         """Runs what the SavedModel wants run when it is loaded, tables above all, with its own files."""
         meta = self.get_meta_graph_def_from_tags(tags)
         scope = f"{import_scope}/" if import_scope else ""
-        op = _init_op(meta, scope, sess.graph)
+        op = initializer_of(meta, scope, sess.graph)
         if op is None:
             return
         assets = get_asset_tensors(self._export_dir, meta, import_scope)
@@ -234,7 +234,7 @@ def _assets(meta: Any) -> list[Any]:
     return list(holder.asset_file_def)
 
 
-def _init_op(meta: Any, scope: str, graph: Graph) -> Any:
+def initializer_of(meta: Any, scope: str, graph: Graph) -> Any:
     """The op of initialization in ``graph``, below ``scope``; None where the SavedModel has none.
 
     Raises `NotFoundError` where it is not below ``scope``.

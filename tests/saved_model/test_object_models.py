@@ -312,5 +312,7 @@ def test_what_cannot_be_loaded_is_refused(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [])
         tf.saved_model.simple_save(session, tmp_path / "graphs", {"x": x}, {"y": x + 1.0})
-    with pytest.raises(NotImplementedError, match="tf.saved_model.loader.load"):
-        tf.saved_model.load_v2(tmp_path / "graphs")
+        with pytest.raises(NotImplementedError, match="tf.saved_model.loader.load"):
+            tf.saved_model.load_v2(tmp_path / "graphs")
+    with pytest.raises(RuntimeError, match="could not be found in SavedModel"):
+        tf.saved_model.load_v2(tmp_path / "graphs", ["other"])
