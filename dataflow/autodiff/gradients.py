@@ -21,6 +21,7 @@ from dataflow.graph.tape import recording
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import IndexedSlices, concat_slices
 from dataflow.ops.seeds import counted_as, left_out_of_gradient
+from dataflow.shapes import dimension_value
 
 
 class AggregationMethod:
@@ -481,7 +482,7 @@ def hessians(
         for x in xs:  # as it is: a variable may be read anew each time that it is converted
             (grad,) = gradients(ys, x, name="gradients", gate_gradients=gate_gradients)
             flat = reshape(grad, [-1])
-            size = flat.shape[0].value
+            size = dimension_value(flat.shape[0])
             if size is None or size > _LARGEST_UNROLLED_HESSIAN:
                 from dataflow.ops.functional import map_rows
 

@@ -26,6 +26,7 @@ from dataflow.ops.math import (
 from dataflow.ops.variable_scope import get_variable
 from dataflow.rnn.base_cell import RNNCell
 from dataflow.rnn.loops import dynamic_rnn
+from dataflow.shapes import dimension_value
 
 __all__ = [
     "CrfDecodeBackwardRnnCell",
@@ -124,7 +125,7 @@ def crf_log_likelihood(
     """
     inputs = convert_to_tensor(inputs)
     if transition_params is None:
-        num_tags = inputs.shape[2].value
+        num_tags = dimension_value(inputs.shape[2])
         transition_params = get_variable("transitions", [num_tags, num_tags])
     score = crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params)
     norm = crf_log_norm(inputs, sequence_lengths, transition_params)
@@ -150,7 +151,7 @@ class _TransitionCell(_TagCell):
         super().__init__()
         transitions = convert_to_tensor(transition_params)
         self._transitions = array.expand_dims(transitions, 0)
-        self._num_tags = transitions.shape[0].value
+        self._num_tags = dimension_value(transitions.shape[0])
 
     def _scores(self, state: Any) -> Any:
         """[batch, tag before, tag]: the state's score with that of the transition."""
@@ -216,7 +217,7 @@ def crf_decode(
     origins = array.reverse_sequence(origins, rest, seq_axis=1)
     first = array.expand_dims(cast(argmax(last, 1), dtypes.int32), -1)
     tags, _ = dynamic_rnn(
-        CrfDecodeBackwardRnnCell(potentials.shape[2].value),
+        CrfDecodeBackwardRnnCell(dimension_value(potentials.shape[2])),
         origins,
         sequence_length=rest,
         initial_state=first,

@@ -26,6 +26,7 @@ from dataflow.ops.parsing import parse_example
 from dataflow.ops.sparse import sparse_concat
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variable_scope import get_variable, variable_scope
+from dataflow.shapes import dimension_value
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -147,7 +148,7 @@ def _num_weights(column: Any, known: ColumnCache) -> int:
     """As many as there are categories or numbers; a feature's own width counts, which it must have."""
     if not isinstance(column, _ROWS):
         return layers.num_weights(column)
-    width = numbers_of(column, known).shape[1].value
+    width = dimension_value(numbers_of(column, known).shape[1])
     if not isinstance(width, int):
         raise ValueError(
             f"Error creating weighted sum for column: {column.name}. How many numbers its feature has must "

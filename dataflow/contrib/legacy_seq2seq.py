@@ -27,6 +27,7 @@ from dataflow.ops.math import argmax, cast, reduce_sum, tanh
 from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope
 from dataflow.rnn.projections import EmbeddingWrapper, OutputProjectionWrapper, linear
 from dataflow.rnn.static_loops import static_rnn
+from dataflow.shapes import dimension_value
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -269,7 +270,7 @@ class _Attention:
     """Additive attention over ``states`` [batch, steps, size], with ``num_heads`` heads."""
 
     def __init__(self, states: Any, num_heads: int) -> None:
-        length, size = states.shape[1].value, states.shape[2].value
+        length, size = dimension_value(states.shape[1]), dimension_value(states.shape[2])
         if size is None:
             raise ValueError(
                 f"Shape[2] of attention_states must be known: {states.shape.as_list()}"
@@ -344,7 +345,7 @@ def attention_decoder(
             if loop_function is not None and previous is not None:
                 with variable_scope("loop_function", reuse=True):
                     step = loop_function(previous, i)
-            width = step.shape[1].value
+            width = dimension_value(step.shape[1])
             if width is None:
                 raise ValueError(f"Could not infer input size from input: {step.name}")
             output, state = cell(linear([step, *attended], width), state)

@@ -27,6 +27,7 @@ from dataflow.ops.sequences import unique
 from dataflow.ops.state import assign, assign_add, scatter_add
 from dataflow.ops.summary import scalar
 from dataflow.ops.variables import Variable
+from dataflow.shapes import dimension_value
 
 _SPARSE, _DENSE = "sparse_features_weights", "dense_features_weights"
 
@@ -158,7 +159,7 @@ class SdcaModel:
         """Adds ``delta`` to the slots: to all their rows, or to ``rows``."""
         found, start = [], 0
         for variable in partitions:
-            slot, size = self._slots[id(variable)], variable.shape[0].value
+            slot, size = self._slots[id(variable)], dimension_value(variable.shape[0])
             end, shape = start + size, variable.shape.as_list()
             if rows is None:
                 found.append(assign_add(slot, array.reshape(delta[start:end], shape)))

@@ -22,7 +22,7 @@ from dataflow.ops.assertions import assert_none_equal, assert_positive as assert
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.matrix_diag import matrix_band_part, matrix_diag_part, matrix_set_diag
 from dataflow.ops.tensor_values import constant_value
-from dataflow.shapes import TensorShape, broadcast_static_shape
+from dataflow.shapes import TensorShape, broadcast_static_shape, dimension_value
 
 _DIAGONALS = (LinearOperatorDiag, LinearOperatorIdentity, LinearOperatorScaledIdentity)
 
@@ -73,7 +73,7 @@ def make_diag_scale(
             raise ValueError(
                 "Cannot infer `event_shape` unless `loc` or `shape_hint` is specified."
             )
-        size = like.get_shape()[-1].value if shape_hint is None else shape_hint
+        size = dimension_value(like.get_shape()[-1]) if shape_hint is None else shape_hint
         if multiplier is None:
             return LinearOperatorIdentity(
                 size,

@@ -24,7 +24,7 @@ from dataflow.ops.math import cast, div_no_nan
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.state import assign_add
 from dataflow.ops.variables import Variable
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 
 def weights_like(weights: Any, values: Any) -> Any:
@@ -49,7 +49,7 @@ def squeezed_alike(first: Any, second: Any) -> tuple[Any, Any]:
     ranks = first.shape.ndims, second.shape.ndims
     if None not in ranks and abs(ranks[0] - ranks[1]) == 1:
         longer = first if ranks[0] > ranks[1] else second
-        if longer.shape[-1].value == 1:
+        if dimension_value(longer.shape[-1]) == 1:
             squeezed = array.squeeze(longer, [-1])
             return (squeezed, second) if longer is first else (first, squeezed)
     return first, second

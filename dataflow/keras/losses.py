@@ -26,6 +26,7 @@ from dataflow.ops.loss import (
 from dataflow.ops.math import cast, maximum, minimum, squared_difference
 from dataflow.ops.moments import l2_normalize
 from dataflow.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_sum
+from dataflow.shapes import dimension_value
 
 
 def _same(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
@@ -148,7 +149,9 @@ def categorical_crossentropy(
     """Cross-entropy with one-hot labels along ``axis``."""
     y_true, y_pred = _same(y_true, y_pred)
     if label_smoothing:
-        y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_pred.shape[axis].value
+        y_true = y_true * (1.0 - label_smoothing) + label_smoothing / dimension_value(
+            y_pred.shape[axis]
+        )
     return cross_entropy(y_true, y_pred, from_logits, axis)
 
 

@@ -36,6 +36,7 @@ from dataflow.ops.comparison import equal, greater
 from dataflow.ops.elementary import abs_, sqrt
 from dataflow.ops.math import cast, div_no_nan, squared_difference
 from dataflow.ops.reduce import argmax, reduce_mean
+from dataflow.shapes import dimension_value
 
 mean_squared_error = mse = MSE = losses.mean_squared_error
 mean_absolute_error = mae = MAE = losses.mean_absolute_error
@@ -218,7 +219,7 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 def of_name(name: str, loss: Any, y_pred: Any) -> Any:
     """The function that "accuracy" or "crossentropy" stands for, given the loss and the output."""
     kind: str = getattr(loss, "__name__", "") or getattr(loss, "name", "")
-    one_column = y_pred.shape.ndims is not None and y_pred.shape[-1].value == 1
+    one_column = y_pred.shape.ndims is not None and dimension_value(y_pred.shape[-1]) == 1
     if "sparse" in kind:
         which = "sparse_categorical"
     elif one_column or kind == "binary_crossentropy":

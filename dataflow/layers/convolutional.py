@@ -24,7 +24,7 @@ from dataflow.ops import (
 from dataflow.ops.dilated_convolutions import atrous_conv2d_transpose
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.seeds import count_left_out, counted_as
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 
 def _format(data_format: str, rank: int) -> str:
@@ -102,7 +102,7 @@ class _Conv(Layer):
         return TensorShape([dims[0], *sizes, self.filters])
 
     def _channels(self, input_shape: Any) -> int:
-        channels = TensorShape(input_shape)[self._channel_axis].value
+        channels = dimension_value(TensorShape(input_shape)[self._channel_axis])
         if channels is None:
             raise ValueError("The channel dimension of the inputs should be defined. Found `None`.")
         return int(channels)

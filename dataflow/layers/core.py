@@ -18,7 +18,7 @@ from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sparse_dense import sparse_tensor_dense_matmul
 from dataflow.ops.sparse_tensor import is_sparse
 from dataflow.ops.tensor_products import tensordot
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 
 class Dense(Layer):
@@ -99,7 +99,7 @@ class Dense(Layer):
     @staticmethod
     def _size_of(input_shape: Any) -> int:
         """The last size of the inputs; raises `ValueError` where it is not known."""
-        size = TensorShape(input_shape).with_rank_at_least(1)[-1].value
+        size = dimension_value(TensorShape(input_shape).with_rank_at_least(1)[-1])
         if size is None:
             raise ValueError(
                 "The last dimension of the inputs to `Dense` should be defined. Found `None`."
@@ -156,8 +156,8 @@ class Flatten(Layer):
         wanted = self.compute_output_shape(inputs.shape)
         if rank == 1:
             return array.expand_dims(inputs, 1)
-        size = wanted[1].value
-        batch = wanted[0].value
+        size = dimension_value(wanted[1])
+        batch = dimension_value(wanted[0])
         if size is not None:
             outputs = array.reshape(inputs, [-1 if batch is None else batch, size])
             if batch is None:

@@ -21,7 +21,7 @@ from dataflow.ops.moments import moments
 from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.seeds import count_left_out, count_left_out_of_gradient
 from dataflow.ops.sources import constant
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 from dataflow.train.moving_averages import assign_moving_average
 
 
@@ -113,7 +113,7 @@ class BatchNormalization(Layer):
         self._axes = [a % rank for a in axes]
         if len(set(self._axes)) != len(axes):
             raise ValueError(f"Duplicate axis: {axes}")
-        sizes = {a: shape[a].value for a in self._axes}
+        sizes = {a: dimension_value(shape[a]) for a in self._axes}
         if None in sizes.values():
             raise ValueError(
                 f"Input has undefined `axis` dimension. Received input with shape {shape}."
@@ -290,10 +290,10 @@ class BatchNormalization(Layer):
         layout = "NHWC" if self._axes == [3] else "NCHW"
         ones = self.gamma
         if ones is None:
-            ones = array.ones([inputs.shape[self._axes[0]].value], dtypes.float32)
+            ones = array.ones([dimension_value(inputs.shape[self._axes[0]])], dtypes.float32)
         zeros = self.beta
         if zeros is None:
-            zeros = array.zeros([inputs.shape[self._axes[0]].value], dtypes.float32)
+            zeros = array.zeros([dimension_value(inputs.shape[self._axes[0]])], dtypes.float32)
 
         def train() -> Any:
             return normalization_ops.fused_batch_norm(

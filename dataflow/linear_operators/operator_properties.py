@@ -13,7 +13,7 @@ from dataflow.linear_operators import broadcasting
 from dataflow.ops import array
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.variable_lists import global_variables, local_variables
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 
 class OperatorProperties:
@@ -183,7 +183,7 @@ def _source(tensor: Tensor) -> Any:
 
 def size_along(operator: OperatorProperties, axis: int) -> Any:
     """A size of the operator's shape: a number where it is known, else an int32 scalar."""
-    known = operator.shape[axis].value if operator.shape.ndims is not None else None
+    known = dimension_value(operator.shape[axis]) if operator.shape.ndims is not None else None
     return operator.shape_tensor()[axis] if known is None else known
 
 

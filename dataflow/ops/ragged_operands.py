@@ -11,6 +11,7 @@ from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.ragged_tensor import RaggedTensor, convert_to_ragged
 from dataflow.ops.ragged_value import is_value
+from dataflow.shapes import dimension_value
 
 
 def self_like(values: Any) -> RaggedTensor:
@@ -46,13 +47,18 @@ def _fits(value: Any, first: RaggedTensor) -> bool:
     """Whether an operand has the rows of ``first``, or is the same for all elements, or for those of a row."""
     if isinstance(value, (int, float, complex, str, bytes)):
         return True
-    rows = first.shape[0].value
+    rows = dimension_value(first.shape[0])
     if isinstance(value, RaggedTensor):
         alike = value.ragged_rank == first.ragged_rank and value.shape.ndims == first.shape.ndims
-        return alike and first.shape[0].is_compatible_with(value.shape[0])
+        return alike and first.shape[:1].is_compatible_with(value.shape[:1])
     shape = convert_to_tensor(value).get_shape()
-    if shape.ndims == 2 and shape[1].value == 1 and first.ragged_rank == 1 and rows is not None:
-        return shape[0].value == rows and first.shape.ndims == 2
+    if (
+        shape.ndims == 2
+        and dimension_value(shape[1]) == 1
+        and first.ragged_rank == 1
+        and rows is not None
+    ):
+        return dimension_value(shape[0]) == rows and first.shape.ndims == 2
     return shape.ndims == 0
 
 
@@ -91,7 +97,7 @@ def flat_operands(values: list[Any]) -> list[Any]:
         rank = tensor.get_shape().ndims
         if rank == 0:
             flat.append(tensor)
-        elif rank == 2 and tensor.get_shape()[1].value == 1 and first.ragged_rank == 1:
+        elif rank == 2 and dimension_value(tensor.get_shape()[1]) == 1 and first.ragged_rank == 1:
             flat.append(array.gather(tensor[:, 0], first.value_rowids()))
         else:
             raise ValueError(

@@ -28,7 +28,7 @@ from dataflow.ops.segment import unsorted_segment_sum
 from dataflow.ops.sequences import searchsorted
 from dataflow.ops.sparse_tensor import SparseTensor, to_sparse
 from dataflow.providers import provided
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 
 def _index(value: Any, name: str) -> Any:
@@ -77,7 +77,7 @@ class RaggedTensor:
             splits = _index(row_splits, "row_splits")
             if splits.get_shape().ndims not in (None, 1):
                 raise ValueError(f"row_splits must be a vector, got shape {splits.get_shape()}")
-            if splits.get_shape().ndims == 1 and splits.get_shape()[0].value == 0:
+            if splits.get_shape().ndims == 1 and dimension_value(splits.get_shape()[0]) == 0:
                 raise ValueError("row_splits may not be empty: it begins with 0")
             return cls(_values(values), splits)
 
@@ -309,7 +309,7 @@ class RaggedTensor:
     def shape(self) -> TensorShape:
         """The static shape; None for each ragged axis."""
         splits = self._row_splits.get_shape()
-        rows = None if splits.ndims is None else splits[0].value
+        rows = None if splits.ndims is None else dimension_value(splits[0])
         inner = self._values.shape
         if inner.ndims is None:
             return TensorShape(None)

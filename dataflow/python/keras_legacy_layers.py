@@ -12,7 +12,7 @@ from dataflow.ops.initializers import Constant
 from dataflow.ops.math import matmul
 from dataflow.ops.reduce import reduce_max
 from dataflow.ops.tensor_products import tensordot
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 __all__ = ["Highway", "MaxoutDense"]
 
@@ -65,7 +65,7 @@ class MaxoutDense(_OfKeras1):
         self.nb_feature = nb_feature
 
     def build(self, input_shape: Any) -> None:
-        inputs = TensorShape(input_shape)[1].value
+        inputs = dimension_value(TensorShape(input_shape)[1])
         self.W = self._made("W", [self.nb_feature, inputs, self.output_dim])
         self.b = self._made("b", [self.nb_feature, self.output_dim]) if self.bias else None
         self.built = True
@@ -86,7 +86,7 @@ class Highway(_OfKeras1):
         self.activation = activations.get(activation)
 
     def build(self, input_shape: Any) -> None:
-        inputs = TensorShape(input_shape)[1].value
+        inputs = dimension_value(TensorShape(input_shape)[1])
         self.W = self._made("W", [inputs, inputs])
         self.W_carry = self.add_weight("W_carry", [inputs, inputs], initializer=self.init)
         self.b = self.b_carry = None

@@ -37,7 +37,7 @@ from dataflow.ops.seeds import DEFAULT_GRAPH_SEED
 from dataflow.ops.solvers import matrix_determinant, matrix_inverse, slogdet
 from dataflow.python.linear_operator_parts import matrix_solve_with_broadcast
 from dataflow.python.test_decorators import run_deprecated_v1
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 from dataflow.test import TestCase
 
 __all__ = [
@@ -142,7 +142,7 @@ class LinearOperatorDerivedClassTest(TestCase):
         count = 1 if rank is None or rank % 2 else 2
         if operator.shape.is_fully_defined():
             batch = operator.batch_shape.as_list() if with_batch else []
-            shape: Any = [*batch, operator.shape[axis].value, count]
+            shape: Any = [*batch, dimension_value(operator.shape[axis]), count]
         else:
             shape = [operator.shape_tensor()[axis], count]
             if with_batch:

@@ -29,6 +29,7 @@ from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.static_value import static_value
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.while_loop import while_loop
+from dataflow.shapes import dimension_value
 
 __all__ = [
     "PFOR_CONFIG_ARG",
@@ -352,7 +353,7 @@ def batch_jacobian(
     Raises `ValueError` for another first size, `InvalidArgumentError` where that shows as it runs.
     """
     known = output.shape
-    if not known[0].is_compatible_with(inp.shape[0]):
+    if not known[:1].is_compatible_with(inp.shape[:1]):
         raise ValueError(
             f"Need first dimension of output shape ({known}) and inp shape ({inp.shape}) to match."
         )
@@ -362,8 +363,8 @@ def batch_jacobian(
     ):
         rows = reshape(output, [sizes[0], -1])
     number = shape(rows)[1]
-    if known.is_fully_defined() and known[0].value:
-        number = convert_to_tensor(known.num_elements() // known[0].value)
+    if known.is_fully_defined() and dimension_value(known[0]):
+        number = convert_to_tensor(known.num_elements() // dimension_value(known[0]))
 
     def of_column(i: Tensor) -> Any:
         return gradients(gather(rows, i, axis=1), inp)[0]

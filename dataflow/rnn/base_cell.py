@@ -15,7 +15,7 @@ from dataflow.ops import array
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variable_scope import variable_scope
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -37,7 +37,7 @@ def zeros_of_size(size: Any, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
 def depth_of(input_shape: Any) -> int:
     """The size of the last axis; raises `ValueError` where it is unknown."""
     shape = TensorShape(input_shape)
-    depth = shape[-1].value
+    depth = dimension_value(shape[-1])
     if depth is None:
         raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {shape}")
     return int(depth)
@@ -112,7 +112,7 @@ class RNNCell(Layer):
         Raises `ValueError` where both are given and differ, or none is.
         """
         if inputs is not None:
-            found = inputs.shape[0].value
+            found = dimension_value(inputs.shape[0])
             given = static_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
             if batch_size is not None and found != given:
                 raise ValueError(

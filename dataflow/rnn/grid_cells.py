@@ -19,6 +19,7 @@ from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import matmul, sigmoid, tanh
 from dataflow.rnn.base_cell import RNNCell, depth_of
 from dataflow.rnn.linear import sharded_kernel
+from dataflow.shapes import dimension_value
 
 
 def _clipped(c: Any, limit: float | None) -> Any:
@@ -26,7 +27,7 @@ def _clipped(c: Any, limit: float | None) -> Any:
 
 
 def _batch_size(inputs: Any) -> Any:
-    static = inputs.shape[0].value
+    static = dimension_value(inputs.shape[0])
     return array.shape(inputs)[0] if static is None else static
 
 

@@ -17,6 +17,7 @@ from dataflow.ops.concat_split import concat
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.matmul import matmul
 from dataflow.ops.variable_scope import get_variable
+from dataflow.shapes import dimension_value
 
 
 def _linear(
@@ -60,11 +61,11 @@ class _Linear:
                 raise ValueError(
                     f"linear is expecting 2D arguments: {[t.get_shape() for t in tensors]}"
                 )
-            if shape[1].value is None:
+            if dimension_value(shape[1]) is None:
                 raise ValueError(
                     f"linear expects shape[1] to be provided for shape {shape}, but saw {shape[1]}"
                 )
-            size += shape[1].value
+            size += dimension_value(shape[1])
         dtype = tensors[0].dtype
         self._weights = get_variable(
             "kernel", [size, output_size], dtype=dtype, initializer=kernel_initializer

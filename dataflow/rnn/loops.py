@@ -26,6 +26,7 @@ from dataflow.rnn.loop_steps import (
     lengths_of,
     one_step,
 )
+from dataflow.shapes import dimension_value
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -64,7 +65,7 @@ def dynamic_rnn(
         if not time_major:
             flat = [_swap(t) for t in flat]
         first = flat[0]
-        static_batch = first.shape[1].value
+        static_batch = dimension_value(first.shape[1])
         batch = static_batch if static_batch is not None else array.shape(first)[1]
         if sequence_length is not None:
             sequence_length = array.identity(lengths_of(sequence_length), name="sequence_length")
@@ -110,7 +111,7 @@ def _loop(
     swap_memory: bool,
     dtype: DTypeLike,
 ) -> tuple[Any, Any]:
-    static_steps = flat_inputs[0].shape[0].value
+    static_steps = dimension_value(flat_inputs[0].shape[0])
     steps = array.shape(flat_inputs[0])[0]
     out_dtype = dtype or nest.flatten(initial)[0].dtype.base_dtype
     input_arrays = [
@@ -156,7 +157,7 @@ def _loop(
         maximum_iterations=steps,
         swap_memory=swap_memory,
     )
-    leading = [static_steps, flat_inputs[0].shape[1].value]
+    leading = [static_steps, dimension_value(flat_inputs[0].shape[1])]
     flat_sizes = nest.flatten(cell.output_size)  # a cell of Keras knows more once it was called
     results = [_stacked(a, leading, n) for a, n in zip(final_arrays, flat_sizes, strict=True)]
     outputs = nest.pack_like(out_sizes, results) if nest.is_nested(out_sizes) else results[0]
@@ -222,8 +223,12 @@ def transpose_batch_time(x: TensorLike) -> Tensor:
 def best_effort_input_batch_size(flat_input: Any) -> Any:
     """The batch size of tensors [time, batch, ...]: a number where one of them has it, else a tensor."""
     for x in flat_input:
-        if x.shape.ndims is not None and x.shape.ndims >= 2 and x.shape[1].value is not None:
-            return x.shape[1].value
+        if (
+            x.shape.ndims is not None
+            and x.shape.ndims >= 2
+            and dimension_value(x.shape[1]) is not None
+        ):
+            return dimension_value(x.shape[1])
     return array.shape(flat_input[0])[1]
 
 

@@ -16,6 +16,7 @@ from dataflow.ops.math import matmul
 from dataflow.ops.variable_scope import get_variable, get_variable_scope
 from dataflow.rnn.base_cell import RNNCell
 from dataflow.rnn.cell_wrappers import CellAround
+from dataflow.shapes import dimension_value
 
 
 def linear(inputs: Any, output_size: int) -> Any:
@@ -25,7 +26,7 @@ def linear(inputs: Any, output_size: int) -> Any:
     """
     joined = array.concat(inputs, 1) if isinstance(inputs, (list, tuple)) else inputs
     joined = convert_to_tensor(joined)
-    width = joined.shape[-1].value
+    width = dimension_value(joined.shape[-1])
     if width is None:
         raise ValueError(f"linear expects the last axis to be known, but saw {joined.shape}")
     kind = joined.dtype.base_dtype

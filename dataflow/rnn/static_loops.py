@@ -13,6 +13,7 @@ from dataflow.ops import array
 from dataflow.ops.math import cast, less
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.rnn.loop_steps import check_cell, copy_through, initial_state_of, lengths_of, one_step
+from dataflow.shapes import dimension_value
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -39,7 +40,7 @@ def static_rnn(
     outputs = []
     with variable_scope(scope or "rnn") as var_scope:
         first = convert_to_tensor(nest.flatten(inputs[0])[0])
-        static_batch = first.shape[0].value
+        static_batch = dimension_value(first.shape[0])
         batch = static_batch if static_batch is not None else array.shape(first)[0]
         state = initial_state_of(cell, initial_state, dtype, batch)
         if sequence_length is not None:

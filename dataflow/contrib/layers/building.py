@@ -11,7 +11,7 @@ from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.layers.base import smart_cond  # noqa: F401  (a name of slim.utils)
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variables import Variable
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 
 def append_tensor_alias(tensor: Any, alias: str) -> Any:
@@ -72,7 +72,7 @@ def _dimension(shape: Any, axis: int, min_rank: int) -> Any:
         raise ValueError("dims of shape must be known but is None")
     if shape.ndims < min_rank:
         raise ValueError(f"rank of shape must be at least {min_rank} not: {shape.ndims}")
-    return shape[axis].value
+    return dimension_value(shape[axis])
 
 
 def channel_dimension(shape: Any, data_format: str, min_rank: int = 1) -> Any:

@@ -11,6 +11,7 @@ from dataflow.ops import array
 from dataflow.ops.initializers import ones_initializer
 from dataflow.ops.math import matmul, maximum, rsqrt, sqrt, square
 from dataflow.ops.matrix_diag import eye
+from dataflow.shapes import dimension_value
 
 _FORMATS = ("channels_last", "channels_first")
 
@@ -49,7 +50,7 @@ class GDN(Layer):
     def build(self, input_shape: Any) -> None:
         """Makes the variables of beta and gamma, which hold their square roots."""
         at = 1 if self.data_format == "channels_first" else -1
-        channels = input_shape[at].value
+        channels = dimension_value(input_shape[at])
         if channels is None:
             raise ValueError("The channel dimension of the inputs to `GDN` must be defined.")
         pedestal = self._offset**2

@@ -28,6 +28,7 @@ from dataflow.ops.math import (
 from dataflow.ops.moments import moments, weighted_moments
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import variable_scope
+from dataflow.shapes import dimension_value
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -116,7 +117,7 @@ def batch_norm(
         given = inputs
         plain = batch_weights is None and not renorm and adjustment is None
         if inputs.shape.ndims == 2 and plain and (fused is None or fused):
-            channels = inputs.shape[1].value
+            channels = dimension_value(inputs.shape[1])
             as_images = [-1, channels, 1, 1] if data_format == "NCHW" else [-1, 1, 1, channels]
             inputs = array.reshape(inputs, as_images)
         layer = _Normalization(

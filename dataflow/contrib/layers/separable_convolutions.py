@@ -15,6 +15,7 @@ from dataflow.layers.layer_arguments import pair
 from dataflow.ops import activation as activations, array, bias, initializers
 from dataflow.ops.depthwise_functions import depthwise_conv2d
 from dataflow.ops.variable_scope import variable_scope
+from dataflow.shapes import dimension_value
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -143,7 +144,7 @@ def convolution2d_in_plane(
     with variable_scope(scope, "ConvInPlane", [inputs], reuse=reuse) as captured:
         inputs = convert_to_tensor(inputs)
         dtype = inputs.dtype.base_dtype
-        channels = inputs.shape[3].value
+        channels = dimension_value(inputs.shape[3])
         if channels is None:
             raise ValueError("conv2d_in_plane: the number of channels must be known, but is None.")
         height, width = pair(kernel_size, 2, "kernel_size")

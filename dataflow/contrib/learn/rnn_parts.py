@@ -27,6 +27,7 @@ from dataflow.rnn.cells import (
     MultiRNNCell,
     RNNCell,
 )
+from dataflow.shapes import dimension_value
 
 _CELLS = {"basic_rnn": BasicRNNCell, "lstm": LSTMCell, "gru": GRUCell}
 
@@ -132,7 +133,7 @@ def mask_activations_and_labels(
     labels = convert_to_tensor(labels)
     with name_scope("mask_activations_and_labels"):
         if sequence_lengths is None:
-            rows: Tensor = array.reshape(activations, [-1, activations.shape[-1].value])
+            rows: Tensor = array.reshape(activations, [-1, dimension_value(activations.shape[-1])])
             return rows, array.reshape(labels, [-1])
         mask = sequence_mask(sequence_lengths, array.shape(activations)[1])
         return boolean_mask(activations, mask), boolean_mask(labels, mask)
@@ -172,7 +173,7 @@ def multi_value_predictions(
     """What each step predicts, [batch, padded length]; probabilities are [batch, padded length, classes]."""
     with name_scope("multi_value_predictions"):
         shape = array.shape(activations)
-        rows = array.reshape(activations, [-1, activations.shape[-1].value])
+        rows = array.reshape(activations, [-1, dimension_value(activations.shape[-1])])
         found = _predictions(rows, target_column, problem_type, predict_probabilities)
 
         def of_steps(values: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from dataflow.ops import array
 from dataflow.ops.activation import relu
 from dataflow.ops.casts import cast
 from dataflow.ops.graph_functions import name_scope
+from dataflow.shapes import dimension_value
 
 add_loss = add_arg_scope(tf_losses.add_loss)
 
@@ -54,7 +55,7 @@ def _over_examples(weights: TensorLike, rank: int | None) -> Any:
         raise ValueError("losses.get_shape().ndims cannot be None")
     if own is None:
         raise ValueError("weights.get_shape().ndims cannot be None")
-    if own == rank + 1 and weights.get_shape()[-1].is_compatible_with(1):
+    if own == rank + 1 and dimension_value(weights.get_shape()[-1]) in (None, 1):
         return array.squeeze(weights, [-1])
     if not own or own >= rank:
         return weights

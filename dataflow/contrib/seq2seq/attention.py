@@ -24,6 +24,7 @@ from dataflow.ops.math import cast, matmul, multiply, rsqrt, square, tanh
 from dataflow.ops.reduce import argmax, reduce_sum
 from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.variable_scope import get_variable, variable_scope
+from dataflow.shapes import dimension_value
 
 
 def hardmax(logits: Any, name: str | None = None) -> Any:
@@ -96,8 +97,8 @@ class AttentionMechanism:
             if score_mask_value is None:
                 score_mask_value = -math.inf
             self._score_mask_value = score_mask_value
-            self.batch_size = self.keys.shape[0].value or array.shape(self.keys)[0]
-            self.alignments_size = self.keys.shape[1].value or array.shape(self.keys)[1]
+            self.batch_size = dimension_value(self.keys.shape[0]) or array.shape(self.keys)[0]
+            self.alignments_size = dimension_value(self.keys.shape[1]) or array.shape(self.keys)[1]
 
     @property
     def state_size(self) -> Any:
@@ -159,7 +160,7 @@ class LuongAttention(AttentionMechanism):
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
         """(alignments, alignments) of a query."""
         with variable_scope(None, self._scope_name, [query]):
-            depth, units = query.shape[-1].value, self.keys.shape[-1].value
+            depth, units = dimension_value(query.shape[-1]), dimension_value(self.keys.shape[-1])
             if depth != units:
                 raise ValueError(
                     "Incompatible or unknown inner dimensions between query and keys. Query has "

@@ -18,6 +18,7 @@ from dataflow.ops.math import matmul
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.rnn.base_cell import RNNCell
+from dataflow.shapes import dimension_value
 
 
 class AttentionWrapperState(NamedTuple):
@@ -143,13 +144,13 @@ class AttentionWrapper(RNNCell):
         ]
 
     def _size_of(self, layer: Any, mechanism: Any) -> int:
-        width = mechanism.values.shape[-1].value
+        width = dimension_value(mechanism.values.shape[-1])
         if layer is None:
             if width is None:
                 raise ValueError("the memory's last axis must be known: use set_shape")
             return int(width)
         merged = [None, self._cell.output_size + (width or 0)]
-        return int(layer.compute_output_shape(merged)[-1].value)
+        return int(dimension_value(layer.compute_output_shape(merged)[-1]))
 
     def _item_or_tuple(self, values: Any) -> Any:
         values = tuple(values)
@@ -250,7 +251,7 @@ class AttentionWrapper(RNNCell):
 
 def _num_nodes_of_check(output: Any, mechanisms: Any) -> int:
     """Those that compare the batches of the cell's output and of each memory, in TensorFlow."""
-    is_known = output.shape[0].value is not None
+    is_known = dimension_value(output.shape[0]) is not None
     return 1 + sum(1 if is_known and isinstance(m.batch_size, int) else 18 for m in mechanisms)
 
 

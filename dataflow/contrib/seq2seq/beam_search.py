@@ -26,7 +26,7 @@ from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import cast, floordiv, floormod, log, minimum, pow_
 from dataflow.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_sum
 from dataflow.ops.tensor_array import TensorArray
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 if TYPE_CHECKING:
     from dataflow.rnn.base_cell import RNNCell
@@ -95,7 +95,7 @@ class BeamSearchDecoder(Decoder):
         self._embedding_fn = as_embedding_fn(embedding)
         self._start_tokens, self._end_token = start_and_end(start_tokens, end_token)
         self._batch_size = array.size(self._start_tokens)
-        self._static_batch = self._start_tokens.shape[0].value
+        self._static_batch = dimension_value(self._start_tokens.shape[0])
         self._beam_width = beam_width
         self._length_penalty_weight = length_penalty_weight
         self._coverage_penalty_weight = coverage_penalty_weight
@@ -192,7 +192,7 @@ class BeamSearchDecoder(Decoder):
     def _grow(self, logits: Any, cell_state: Any, state: Any) -> tuple[Any, Any]:
         """The best beams of all that go on from the present ones by one symbol."""
         kind = logits.dtype.base_dtype
-        symbols = logits.shape[-1].value
+        symbols = dimension_value(logits.shape[-1])
         if symbols is None:
             raise ValueError("the number of symbols, the logits' last axis, must be known")
         ended = self._of_ended(symbols, kind)

@@ -16,6 +16,7 @@ from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_max
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.while_loop import while_loop
+from dataflow.shapes import dimension_value
 
 
 def tile_batch(t: Any, multiplier: Any, name: str | None = None) -> Any:
@@ -36,7 +37,7 @@ def _tile(t: Any, multiplier: Any) -> Any:
     shape = array.shape(t)
     tiled = array.tile(array.expand_dims(t, 1), [1, multiplier, *[1] * (rank - 1)])
     tiled = array.reshape(tiled, array.concat([[shape[0] * multiplier], shape[1:]], 0))
-    batch = t.shape[0].value
+    batch = dimension_value(t.shape[0])
     known = batch * multiplier if batch is not None and isinstance(multiplier, int) else None
     tiled.set_shape([known, *t.shape.as_list()[1:]])
     return tiled

@@ -34,6 +34,7 @@ from dataflow.ops.sources import constant
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.ops.while_loop import while_loop
+from dataflow.shapes import dimension_value
 
 _TIMES, _VALUES = TrainEvalFeatures.TIMES, TrainEvalFeatures.VALUES
 _MIN_VARIANCE = 1e-5
@@ -116,7 +117,7 @@ class ARModel(TimeSeriesModel):
         if self.exogenous_size:
             read.append(exogenous_regressors[:, :size])
             ahead.append(exogenous_regressors[:, size:])
-        batch, static = array.shape(times)[0], times.shape[0].value
+        batch, static = array.shape(times)[0], dimension_value(times.shape[0])
         if not ahead:
             ahead.append(array.zeros(array.stack([batch, self.output_window_size, 0]), self.dtype))
         inputs = []
@@ -142,7 +143,7 @@ class ARModel(TimeSeriesModel):
         within = where(within < 1.0, within, array.zeros_like(within))
         width = self._buckets * len(self._periodicities)
         found = array.reshape(within, array.stack([shape[0], shape[1], width]))
-        found.set_shape([times.shape[0].value, times.shape[1].value, width])
+        found.set_shape([dimension_value(times.shape[0]), dimension_value(times.shape[1]), width])
         return found
 
     def loss_op(self, targets: Any, prediction_ops: dict[str, Any]) -> Any:
@@ -245,7 +246,7 @@ class ARModel(TimeSeriesModel):
             loss = self.loss_op(observed[:, size:], {"mean": mean})
         else:
             loss = self.loss_op(targets, found)
-        last = times.shape[1].value - size  # an empty input window keeps nothing
+        last = dimension_value(times.shape[1]) - size  # an empty input window keeps nothing
         return ModelOutputs(
             loss,
             (times[:, last:], values[:, last:], exogenous_regressors[:, last:]),
@@ -268,7 +269,10 @@ class ARModel(TimeSeriesModel):
             return self._process_window(features, mode, regressors)
         if mode != ModeKeys.EVAL:
             raise ValueError(f"Unknown mode {mode!r} passed to get_batch_loss.")
-        if times.shape[1].value is not None and times.shape[1].value < self.window_size:
+        if (
+            dimension_value(times.shape[1]) is not None
+            and dimension_value(times.shape[1]) < self.window_size
+        ):
             raise ValueError(
                 "ARModel requires a window of at least input_window_size + output_window_size to evaluate on "
                 f"(input_window_size={self.input_window_size}, output_window_size={self.output_window_size}, "

@@ -11,6 +11,7 @@ from dataflow.keras.sequential import Sequential
 from dataflow.ops import array
 from dataflow.ops.elementary import exp
 from dataflow.rnn.fused_cells import LSTMBlockFusedCell
+from dataflow.shapes import dimension_value
 
 
 class FlatPredictionModel(Model):
@@ -38,9 +39,11 @@ class FlatPredictionModel(Model):
     ) -> dict[str, Tensor]:
         """{"mean", "covariance"}, each [batch, output window, features]."""
         flat = [
-            array.reshape(part, [-1, part.shape[1].value * part.shape[2].value])
+            array.reshape(
+                part, [-1, dimension_value(part.shape[1]) * dimension_value(part.shape[2])]
+            )
             for part in (input_window_features, output_window_features)
-            if part.shape[1].value * part.shape[2].value
+            if dimension_value(part.shape[1]) * dimension_value(part.shape[2])
         ]
         net = array.concat(flat, axis=1)
         if self._hidden is not None:

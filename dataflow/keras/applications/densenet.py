@@ -14,6 +14,7 @@ from dataflow.keras.layers.normalization import BatchNormalization
 from dataflow.keras.layers.pooling import AveragePooling2D, GlobalAveragePooling2D, MaxPooling2D
 from dataflow.keras.layers.spatial import ZeroPadding2D
 from dataflow.keras.models import Model
+from dataflow.shapes import dimension_value
 
 __all__ = ["DenseNet121", "DenseNet169", "DenseNet201", "decode_predictions", "preprocess_input"]
 
@@ -101,7 +102,7 @@ def _densenet(
             )
             x = Concatenate(axis=axis, name=block + "concat")([x, y])
         if stage < 5:  # half as many channels, on half the sides
-            half = x.shape[axis].value // 2
+            half = dimension_value(x.shape[axis]) // 2
             x = activated(x, f"pool{stage}_")
             x = Conv2D(half, 1, use_bias=False, name=f"pool{stage}_conv")(x)
             x = AveragePooling2D(2, strides=2, name=f"pool{stage}_pool")(x)

@@ -14,6 +14,7 @@ from dataflow.keras.layers.normalization import BatchNormalization
 from dataflow.keras.layers.pooling import GlobalAveragePooling2D
 from dataflow.keras.layers.spatial import ZeroPadding2D
 from dataflow.keras.models import Model
+from dataflow.shapes import dimension_value
 
 __all__ = ["MobileNetV2", "decode_predictions", "preprocess_input"]
 
@@ -70,7 +71,7 @@ def MobileNetV2(
 def _block(x: Any, number: int, filters: int, stride: int, axis: int, normalized: Any) -> Any:
     """An inverted residual: 1 x 1 expansion, depthwise 3 x 3, linear 1 x 1 projection."""
     name = f"block_{number}_" if number else "expanded_conv_"
-    inputs, channels = x, x.shape[axis].value
+    inputs, channels = x, dimension_value(x.shape[axis])
     if number:
         x = Conv2D(6 * channels, 1, padding="same", use_bias=False, name=name + "expand")(x)
         x = ReLU(6.0, name=name + "expand_relu")(normalized(x, name + "expand_BN"))

@@ -11,7 +11,7 @@ from dataflow.ops.comparison import greater_equal, logical_and, logical_not
 from dataflow.ops.elementary import tanh
 from dataflow.ops.math import cast, matmul
 from dataflow.ops.reduce import reduce_sum
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 #: What is taken from the scores of positions that the mask leaves out.
 _FAR = 1e9
@@ -93,7 +93,7 @@ class AdditiveAttention(BaseDenseAttention):
         self.use_scale = use_scale
 
     def build(self, input_shape: Any) -> None:
-        dim = TensorShape(input_shape[1])[-1].value
+        dim = dimension_value(TensorShape(input_shape[1])[-1])
         self.scale = self.add_weight("scale", [dim]) if self.use_scale else None
         self.built = True
 

@@ -15,7 +15,7 @@ from dataflow.namespaces import also_from
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.depthwise_functions import depthwise_conv2d
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 
 def _arguments(rank: int, transposed: bool = False) -> Any:
@@ -257,7 +257,7 @@ class DepthwiseConv2D(Layer):
 
     def build(self, input_shape: Any) -> None:
         axis = 1 if self.data_format == "channels_first" else 3
-        channels = TensorShape(input_shape)[axis].value
+        channels = dimension_value(TensorShape(input_shape)[axis])
         if channels is None:
             raise ValueError(f"Layer {self.name}: the number of channels must be known.")
         shape = [*self.kernel_size, channels, self.depth_multiplier]

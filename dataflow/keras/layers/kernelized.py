@@ -18,7 +18,7 @@ from dataflow.ops.math import cast
 from dataflow.ops.matmul import matmul
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.reshape import expand_dims
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 __all__ = [
     "RandomFourierFeatures",
@@ -70,7 +70,7 @@ class RandomFourierFeatures(Layer):
             raise ValueError(
                 f"The rank of the input tensor should be 2. Got {shape.ndims} instead."
             )
-        size = shape[1].value
+        size = dimension_value(shape[1])
         if size is None:
             raise ValueError(
                 "The last dimension of the inputs to `RandomFourierFeatures` should be defined. Found `None`."
@@ -117,7 +117,7 @@ class RandomFourierFeatures(Layer):
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         shape = TensorShape(input_shape).with_rank(2)
-        if shape[-1].value is None:
+        if dimension_value(shape[-1]) is None:
             raise ValueError(
                 f"The innermost dimension of input shape must be defined. Given: {shape}"
             )

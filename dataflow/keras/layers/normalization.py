@@ -16,7 +16,7 @@ from dataflow.ops.casts import cast
 from dataflow.ops.elementary import rsqrt, square
 from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.seeds import count_left_out
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 
 class BatchNormalization(Layer, normalization.BatchNormalization):
@@ -121,7 +121,7 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
             return 1.0
         size = cast(array.size(inputs), dtype)
         for axis in self._axes:
-            size = size / float(inputs.shape[axis].value)
+            size = size / float(dimension_value(inputs.shape[axis]))
         return size / (size - (1.0 + self.epsilon))
 
 

@@ -25,7 +25,7 @@ from dataflow.ops.bias import bias_add
 from dataflow.ops.seeds import counted_as
 from dataflow.ops.tensor_products import tensordot
 from dataflow.rnn.loops import dynamic_rnn
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -127,8 +127,8 @@ class _Recurrent(LastingStates, RecurrentWeights):
         if isinstance(input_shape, list):  # the states that it starts from come after the inputs
             input_shape = input_shape[0]
         shape = TensorShape(input_shape)
-        self._make_weights(shape[-1].value)
-        batch = shape[1 if self.time_major else 0].value
+        self._make_weights(dimension_value(shape[-1]))
+        batch = dimension_value(shape[1 if self.time_major else 0])
         self._make_states(batch, [[self.units]] * self.num_states)
         self.built = True
 

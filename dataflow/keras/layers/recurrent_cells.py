@@ -21,7 +21,7 @@ from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.math import matmul
 from dataflow.rnn.base_cell import RNNCell, zeros_of_size
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, dimension_value
 
 
 def zeros_of(cell: Any, inputs: Any, batch_size: int | None, dtype: DTypeLike | None) -> Any:
@@ -65,7 +65,7 @@ class _Cell(RecurrentWeights):
         self._has_noise = False
 
     def build(self, input_shape: Any) -> None:
-        self._make_weights(TensorShape(input_shape)[-1].value)
+        self._make_weights(dimension_value(TensorShape(input_shape)[-1]))
         self.built = True
 
     def get_initial_state(
@@ -81,7 +81,7 @@ class _Cell(RecurrentWeights):
 
     def draw_dropout(self, batch: Any, dtype: DTypeLike, training: bool | Tensor) -> None:
         """Draws what is dropped; a sequence drops the same entries at all of its steps."""
-        depth = self.kernel.shape[0].value
+        depth = dimension_value(self.kernel.shape[0])
         self._input_noises = self._noises([batch, depth], dtype, self.dropout, training)
         self._recurrent_noises = self._noises(
             [batch, self.units], dtype, self.recurrent_dropout, training
@@ -182,7 +182,7 @@ class StackedRNNCells(LayerOfLayers):
         constants: list[Any] = []
         if isinstance(input_shape, list):  # the shapes of `RNN`'s constants come after the inputs'
             input_shape, *constants = input_shape
-        batch = TensorShape(input_shape)[0].value
+        batch = dimension_value(TensorShape(input_shape)[0])
         for cell in self.cells:
             takes = bool(constants) and takes_argument(cell, "constants")
             build_cell(cell, [input_shape, *constants] if takes else input_shape)

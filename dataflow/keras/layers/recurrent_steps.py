@@ -25,6 +25,7 @@ from dataflow.ops.bias import bias_add
 from dataflow.ops.dropout import dropout as drop
 from dataflow.ops.initializers import Ones, Zeros
 from dataflow.ops.math import matmul
+from dataflow.shapes import dimension_value
 
 
 class RecurrentWeights(Layer):
@@ -149,7 +150,7 @@ class RecurrentWeights(Layer):
         """``product(x, kernel)``; ``kernel`` has the columns of the gates from ``first`` on, each with its noise."""
         if len(noises) < 2:
             return product(x * noises[0] if noises else x, kernel)
-        num_gates = kernel.shape[-1].value // self.units
+        num_gates = dimension_value(kernel.shape[-1]) // self.units
         if num_gates == 1:
             return product(x * noises[first], kernel)
         parts = array.split(kernel, num_gates, -1)
