@@ -53,12 +53,12 @@ from dataflow import (
     tpu as tpu,
     train as train,
     version as version,
+    xla as xla,
 )
 from dataflow.compat.v1 import (
     disable_control_flow_v2 as disable_control_flow_v2,
     disable_tensor_equality as disable_tensor_equality,
     disable_v2_behavior as disable_v2_behavior,
-    disable_v2_tensorshape as disable_v2_tensorshape,
 )
 from dataflow.data.structure import OptionalSpec as OptionalSpec
 from dataflow.device_spec import DeviceSpec as DeviceSpec
@@ -720,6 +720,8 @@ from dataflow.shapes import (
     broadcast_static_shape as broadcast_static_shape,
     Dimension as Dimension,
     dimension_value as dimension_value,
+    disable_v2_tensorshape as disable_v2_tensorshape,
+    enable_v2_tensorshape as enable_v2_tensorshape,
     TensorShape as TensorShape,
 )
 from tensorboard.compat.proto.attr_value_pb2 import (

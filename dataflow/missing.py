@@ -25,7 +25,6 @@ _ADVICE = {
     "the op with tf.extend.define_op and its kernel in Python, or with tf.py_func.",
     "load_library": "compiled libraries cannot be loaded: there is no TensorFlow runtime here.",
     "load_file_system_library": "compiled libraries cannot be loaded: files are Python's own.",
-    "xla": "XLA is not here; sessions compile graphs by themselves, leave the line out.",
     "compiler": "XLA is not here; sessions compile graphs by themselves, leave the line out.",
 }
 
@@ -68,9 +67,8 @@ _GROUPS = (
     ),
     (
         "",
-        "enable_tensor_equality enable_v2_tensorshape",
-        "this is TensorFlow 1's behavior; compare "
-        "with tf.equal, and read shapes with shape.as_list().",
+        "enable_tensor_equality",
+        "this is TensorFlow 1's behavior; compare with tf.equal.",
     ),
     (
         "",
@@ -370,15 +368,8 @@ _GROUPS = (
     ),
     (
         "config",
-        "optimizer threading LogicalDevice LogicalDeviceConfiguration set_soft_device_placement get_soft_device_placement "
-        "experimental_connect_to_cluster experimental_connect_to_host",
+        "LogicalDeviceConfiguration experimental_connect_to_cluster experimental_connect_to_host",
         "settings are those of a session: tf.Session(config=tf.ConfigProto(...)).",
-    ),
-    (
-        "config.experimental",
-        "set_virtual_device_configuration get_virtual_device_configuration "
-        "VirtualDeviceConfiguration",
-        "settings are those of a session: tf.ConfigProto(device_count=..., gpu_options=...).",
     ),
     (
         "debugging",
@@ -404,7 +395,6 @@ _CONTRIB = {
         "use tf.distribute.cluster_resolver, or write tf.train.ClusterSpec({...})",
     ),
     "coder": ("range coding", "code in Python with tf.py_func"),
-    "compiler": ("XLA's just-in-time compiler", "leave it out: sessions compile graphs themselves"),
     "decision_trees": ("a format of trees", "use scikit-learn's trees"),
     "ffmpeg": ("a decoder of audio and video", "use tf.audio.decode_wav"),
     "fused_conv": ("a fused convolution for GPUs", "use tf.nn.conv2d, tf.nn.bias_add, tf.nn.relu"),

@@ -151,6 +151,22 @@ def as_dimension(value: Any) -> Dimension:
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
+class _Sizes:
+    """What an item of a `TensorShape` is: a `Dimension`, or an int or None, as in TensorFlow 2."""
+
+    are_plain = False
+
+
+def enable_v2_tensorshape() -> None:
+    """Items of shapes are ints from now on, None where unknown: ``x.shape[0]`` is 3, and not ``Dimension(3)``."""
+    _Sizes.are_plain = True
+
+
+def disable_v2_tensorshape() -> None:
+    """Items of shapes are `Dimension` objects, as they are from the start."""
+    _Sizes.are_plain = False
+
+
 def dimension_value(dimension: Any) -> int | None:
     """The plain size of a `Dimension` (or of an int), ``None`` where unknown."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
@@ -307,17 +323,16 @@ class TensorShape:
     def __bool__(self) -> bool:
         return self._dims is not None
 
-    def __iter__(self) -> Iterator[Dimension]:
+    def __iter__(self) -> Iterator[Any]:
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter([Dimension(d) for d in self._dims])
+        return iter(self._dims if _Sizes.are_plain else [Dimension(d) for d in self._dims])
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return TensorShape(None if self._dims is None else self._dims[key])
-        if self._dims is None:
-            return Dimension(None)
-        return Dimension(self._dims[key])
+        size = None if self._dims is None else self._dims[key]
+        return size if _Sizes.are_plain else Dimension(size)
 
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)

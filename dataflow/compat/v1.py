@@ -30,10 +30,6 @@ def disable_tensor_equality() -> None:
     """Nothing to do: ``==`` compares identity."""
 
 
-def disable_v2_tensorshape() -> None:
-    """Nothing to do: shapes hold `Dimension` objects."""
-
-
 def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module("dataflow"), name)
 

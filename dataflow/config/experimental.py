@@ -9,6 +9,8 @@ from dataflow.formats import checkpoint_writer
 from dataflow.kernels.cuda.precision import enable_tf32, tf32_enabled
 from dataflow.kernels.xp import gpus
 from dataflow.namespaces import absent
+from dataflow.placement.placer import local_devices
+from dataflow.runtime import process_settings
 from dataflow.runtime.devices import num_visible_gpus, show_gpus
 
 
@@ -119,11 +121,91 @@ class LogicalDevice(NamedTuple):
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """The visible devices, or those of one type ("CPU", "GPU"), under the names that `tf.device` takes."""
-    prefix = "/job:localhost/replica:0/task:0/device:"
-    return [
-        LogicalDevice(prefix + device.name.removeprefix("/physical_device:"), device.device_type)
-        for device in get_visible_devices(device_type)
-    ]
+    process_settings.begin()
+    task = "/job:localhost/task:0"
+    devices = []
+    for name in local_devices(process_settings.new_config(), num_visible_gpus(), task):
+        kind = name.rpartition("/device:")[2].partition(":")[0]
+        devices.append(LogicalDevice(name, kind))
+    return [d for d in devices if device_type in (None, d.device_type)]
+
+
+class VirtualDeviceConfiguration(NamedTuple):
+    """A part of a device: the memory that it may take, in MB; None: no limit."""
+
+    memory_limit: float | None = None
+
+
+def set_virtual_device_configuration(
+    device: PhysicalDevice, virtual_devices: Sequence[VirtualDeviceConfiguration]
+) -> None:
+    """Shows the CPU as several devices, or limits the memory of a GPU, in sessions without a `ConfigProto`.
+
+    The CPUs ``/cpu:0``, ``/cpu:1``, ... are one processor under several names, as with
+    ``tf.ConfigProto(device_count={"CPU": 2})``. A GPU stays one device; the limit holds for each GPU.
+
+    Raises `ValueError` for a device that is not there, a limit of a CPU's memory and several devices on a GPU,
+    and `RuntimeError` when an eager operation has run or `list_logical_devices` has told the devices.
+    """
+    there = _physical_devices()
+    if device not in there:
+        raise ValueError(f"Unrecognized device: {device!r}; the devices here are {there}")
+    parts = [VirtualDeviceConfiguration(*part) for part in virtual_devices]
+    limits = [part.memory_limit for part in parts]
+    if device.device_type == "CPU":
+        if any(limit is not None for limit in limits):
+            raise ValueError(
+                "Setting memory limit on CPU virtual devices is currently not supported"
+            )
+        process_settings.set_parts(device.name, parts, num_cpus=max(1, len(parts)))
+    elif len(parts) > 1:
+        raise ValueError(
+            f"{device.name} cannot be shown as {len(parts)} devices: a GPU is one device here. Pass one "
+            "VirtualDeviceConfiguration(memory_limit=...), or try several devices on the CPU."
+        )
+    else:
+        num_bytes = gpus()[int(device.name.rpartition(":")[2])][1]
+        limit = limits[0] if limits else None
+        # A pretend GPU does not say how much memory it has.
+        fraction = (limit or 0) * 2**20 / num_bytes if num_bytes else 0.0
+        process_settings.set_parts(device.name, parts, gpu_fraction=fraction)
+
+
+def get_virtual_device_configuration(
+    device: PhysicalDevice,
+) -> list[VirtualDeviceConfiguration] | None:
+    """What `set_virtual_device_configuration` was given for the device; None: nothing."""
+    found: list[VirtualDeviceConfiguration] | None = process_settings.parts_of(device.name)
+    return found
+
+
+_POLICIES = ("silent", "warn", "explicit", "silent_for_int32")
+
+
+def set_device_policy(device_policy: str | None) -> None:
+    """Says what happens when an op's input is on another device, for this thread.
+
+    One of ``"silent"``, ``"warn"``, ``"explicit"`` and ``"silent_for_int32"``, or None for the first of them. It is
+    told back by `get_device_policy`; inputs are always copied silently. Raises `ValueError` for another.
+    """
+    if device_policy is not None and device_policy not in _POLICIES:
+        raise ValueError(f"Not a valid device policy: {device_policy!r}; needed one of {_POLICIES}")
+    process_settings.set_device_policy(device_policy or "silent")
+
+
+def get_device_policy() -> str:
+    """The policy of this thread."""
+    return process_settings.device_policy()
+
+
+def set_synchronous_execution(enable: bool | None) -> None:
+    """Says whether eager operations of this thread end before the next begins; they do in either case."""
+    process_settings.set_synchronous(enable is None or bool(enable))
+
+
+def get_synchronous_execution() -> bool:
+    """What `set_synchronous_execution` was given; True unless it was called."""
+    return process_settings.is_synchronous()
 
 
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:

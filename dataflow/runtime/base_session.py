@@ -18,7 +18,7 @@ from dataflow.placement.placer import local_devices
 from dataflow.providers import provided
 from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.prune import needed_operations
-from dataflow.runtime import events
+from dataflow.runtime import events, process_settings
 from dataflow.runtime.cancellation import Cancellation
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.cooperative import gives_turns
@@ -75,7 +75,7 @@ class BaseSession:
             )
         self._graph = graph
         self._target = target
-        self.config = config if config is not None else ConfigProto()
+        self.config = config if config is not None else process_settings.new_config()
         self.lock = threading.RLock()
         #: How long the ops of a run may wait, in milliseconds; 0: forever.
         self._timeout_ms: int = self.config.operation_timeout_in_ms or 0

@@ -18,6 +18,7 @@ from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
+from dataflow.runtime import process_settings
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
@@ -33,6 +34,14 @@ _NODE_NAME = re.compile("[A-Za-z0-9.][A-Za-z0-9_.>-]*")
 _Kind = tuple[Operation, Callable[[list[Any]], list[Any]]]
 
 
+def _config() -> ConfigProto:
+    """The process's settings, which stay from here on, without GPUs."""
+    process_settings.begin()
+    config = process_settings.new_config()
+    config.device_count["GPU"] = 0
+    return config
+
+
 class _Runner:
     """The graph and the session of all eager code."""
 
@@ -40,7 +49,7 @@ class _Runner:
         self._lock = threading.RLock()
         self.graph = Graph()
         self.graph.is_of_kinds = True
-        self.session = Session(graph=self.graph, config=ConfigProto(device_count={"GPU": 0}))
+        self.session = Session(graph=self.graph, config=_config())
         self._kinds: dict[Any, _Kind] = {}
         #: The keys of the kinds of each variable, which go with it.
         self._keys_of: dict[str, list[Any]] = {}
@@ -173,7 +182,7 @@ def _restart() -> None:
 
 
 def _compile(graph: Graph, fetches: Any, feeds: list[Tensor]) -> Callable[..., list[Any]]:
-    session = Session(graph=graph, config=ConfigProto(device_count={"GPU": 0}))
+    session = Session(graph=graph, config=_config())
     return session.make_callable(fetches, feeds)
 
 

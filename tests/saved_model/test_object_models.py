@@ -216,14 +216,18 @@ def test_tables_and_files(tmp_path: Path) -> None:
 def test_models_of_keras(tmp_path: Path) -> None:
     layers = tf.keras.layers
     model = tf.keras.Sequential(
-        [layers.Dense(4, "tanh", input_shape=(3,)), layers.BatchNormalization(), layers.Dense(2)]
+        [
+            layers.Dense(4, "tanh", input_shape=(3,)),
+            layers.BatchNormalization(),
+            layers.Dense(2, name="scores"),
+        ]
     )
     x = tf.constant([[1.0, 2.0, 3.0]])
     expected = model(x)
     found = cycle(model, tmp_path)
     np.testing.assert_allclose(found(x), expected, rtol=1e-6)
     (signature,) = found.signatures.values()
-    np.testing.assert_allclose(signature(x)["dense_1"], expected, rtol=1e-6)
+    np.testing.assert_allclose(signature(x)["scores"], expected, rtol=1e-6)
     assert abs(found(x, training=True).numpy() - expected.numpy()).max() > 1e-6
 
 

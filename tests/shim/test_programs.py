@@ -159,9 +159,9 @@ def test_each_package_that_is_answered_makes_a_tensorflow_program(
             "library.py, line 3: tf.load_op_library is not part of dataflow. Custom ops in C++",
         ),
         (
-            "xla",
-            "import tensorflow as tf\nwith tf.xla.experimental.jit_scope():\n    pass\n",
-            "xla.py, line 2: tf.xla is not part of dataflow. XLA is not here",
+            "rt",
+            "import tensorflow as tf\ntf.contrib.tensorrt.create_inference_graph()\n",
+            "rt.py, line 2: tf.contrib.tensorrt is not part of dataflow. It was NVIDIA's TensorRT",
         ),
         ("plain", "import numpy\n", "plain.py is not a TensorFlow program: neither it nor a file"),
         (
