@@ -167,7 +167,7 @@ def disable_v2_tensorshape() -> None:
     _Sizes.are_plain = False
 
 
-def dimension_value(dimension: Any) -> int | None:
+def dimension_value(dimension: Any) -> Any:
     """The plain size of a `Dimension` (or of an int), ``None`` where unknown."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
