@@ -234,7 +234,7 @@ def best_effort_input_batch_size(flat_input: Any) -> Any:
 
 def _zero_emits(sizes: list[Any], inputs: Tensor, dtype: DType) -> list[Tensor]:
     """What `raw_rnn` emits of finished sequences, [batch, size] for each size of a cell's output."""
-    batch = inputs.shape[0].value
+    batch = dimension_value(inputs.shape[0])
     num_left_out = 6 * len(sizes) if batch is not None else 5 + 7 * len(sizes)
     with counted_as(num_left_out):
         return zeros_of_size(list(sizes), array.shape(inputs)[0] if batch is None else batch, dtype)  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,6 +104,7 @@ def test_what_cannot_be() -> None:
     absent = experimental.PhysicalDevice("/physical_device:GPU:7", "GPU")
     with pytest.raises(ValueError, match="Unrecognized device"):
         experimental.set_virtual_device_configuration(absent, [])
+    wrong: Any
     for wrong in (-1, 1.5, True):
         with pytest.raises(ValueError, match="number of threads"):
             config.threading.set_intra_op_parallelism_threads(wrong)
