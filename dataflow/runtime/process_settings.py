@@ -77,7 +77,7 @@ def set_jit_level(enabled: bool) -> None:
 
 def jit_is_on() -> bool:
     """The setting of `set_jit_level`."""
-    return _settings.config.graph_options.optimizer_options.global_jit_level > 0
+    return bool(_settings.config.graph_options.optimizer_options.global_jit_level > 0)
 
 
 def set_rewrites(options: dict[str, Any]) -> None:

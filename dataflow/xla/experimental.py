@@ -95,8 +95,9 @@ def _in_graph(computation: Callable[..., Any], inputs: Sequence[Any] | None) -> 
         outputs = computation(*nest.pack_like(inputs, tensors))
     finally:
         scope.set_use_resource(used)
+    operations: list[Operation] = []
     if _is_nested(outputs):
-        found, operations = _leaves(outputs), []
+        found = _leaves(outputs)
     else:
         found, operations = _tensors_and_operations(outputs)
         outputs = found
