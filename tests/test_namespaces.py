@@ -46,11 +46,14 @@ def test_the_question_of_each_import_loads_no_advice() -> None:
 
 
 def test_longer_paths_of_course_code() -> None:
+    from dataflow.contrib.keras.api.keras import layers
     from dataflow.contrib.keras.python import keras
     from dataflow.contrib.keras.python.keras.layers import Dense
 
     assert Dense is tf.keras.layers.Dense
     assert keras.models is tf.contrib.keras.python.keras.models is tf.keras.models
+    assert layers is tf.contrib.keras.api.keras.layers is tf.keras.layers
+    assert tf.contrib.keras.applications is tf.keras.applications
     runner = tf.contrib.learn.python.learn.learn_runner
     assert runner is tf.contrib.learn.learn_runner
     assert callable(tf.examples.tutorials.mnist.input_data.read_data_sets)

@@ -20,6 +20,7 @@ from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.initializers import glorot_uniform_initializer, zeros_initializer
 from dataflow.ops.moments import zero_fraction
 from dataflow.ops.partitioners import min_max_variable_partitioner
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.state import assign_add
 from dataflow.ops.summary import histogram, scalar
 from dataflow.ops.variable_scope import get_variable, variable_scope
@@ -65,9 +66,11 @@ def activation_summaries(value: Tensor, tag: str) -> None:
 
 
 def _dense(net: Tensor, width: int, activation: Any, name: str) -> Tensor:
-    return dense(  # type: ignore[no-any-return]
+    made: Tensor = dense(
         net, width, activation, kernel_initializer=glorot_uniform_initializer(), name=name
     )
+    count_left_out(4)  # weights and biases are resource variables: two nodes more for each
+    return made
 
 
 class Building(NamedTuple):
@@ -109,6 +112,9 @@ def dnn_logits(
         if batch_norm:
             with variable_scope(name, auxiliary_name_scope=False) as scope:
                 scope.set_partitioner(None)  # moving averages are assigned as a whole
+                count_left_out(
+                    12 if training else 0
+                )  # its four variables, and how they are assigned
                 net = batch_normalization(
                     net, momentum=0.999, training=training, name=f"batchnorm_{i}"
                 )
@@ -234,7 +240,7 @@ def combined_model_fn(
     dnn_activation_fn: Any,
     dnn_dropout: Any,
     batch_norm: bool,
-    partitioner: Callable[..., Any],
+    partitioner: Callable[..., Any] | None,
     config: Any,
     building: Building = _BUILDING,
 ) -> EstimatorSpec:
@@ -245,6 +251,7 @@ def combined_model_fn(
     Cheng et al., "Wide & Deep Learning for Recommender Systems", 2016.
     """
     check_features(features)
+    partitioner = partitioner or ps_partitioner(config, 64 << 20)
     if not linear_feature_columns and not dnn_feature_columns:
         raise ValueError("Either linear_feature_columns or dnn_feature_columns must be defined.")
     parts: list[tuple[str, Optimizer]] = []

@@ -27,7 +27,7 @@ _WITH_PRIVATE_MODULES = tuple(
     f"dataflow.{name}." for name in ("python", "contrib", "keras", "core", "tools")
 )
 #: A package with one of these in its path is nobody's but the table's.
-_OF_TENSORFLOW = {"python", "core", "tools"}
+_OF_TENSORFLOW = {"python", "core", "tools", "api"}
 
 
 @cache

@@ -117,6 +117,8 @@ class _Values(ast.NodeTransformer):
         self.generic_visit(node)
         if (name := _calls(node)) in self.names and not node.keywords:
             return self._call(name, node.args, node)
+        if name == "str" and len(node.args) in (2, 3) and not node.keywords:  # it was unicode(...)
+            return self._call("text", node.args, node)
         if isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
             if node.func.attr in ("keys", "values", "items"):
                 return self._call("listed", [node], node)
@@ -144,6 +146,13 @@ def _is_whole(value: Any) -> bool:
     if isinstance(dtype, np.dtype):
         return dtype.kind in "biu"
     return bool(getattr(dtype, "is_integer", False))  # a tensor's
+
+
+def text(value: Any, encoding: str, errors: str = "strict") -> builtins.str:
+    """``unicode(value, encoding)``: bytes decoded, and text, which was bytes in Python 2, as it is."""
+    if isinstance(value, builtins.str):
+        return value
+    return builtins.str(value, encoding, errors)
 
 
 def divide(a: Any, b: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -345,3 +346,38 @@ def test_sums_of_gradients_end_with_a_reshape() -> None:
             with tf.Session() as session:
                 got = session.run(grad, {x: [[0.0] * 4] * 3, b: np.zeros(shape)})
             assert got.shape == tuple(shape) and got.sum() == 12.0
+
+
+#: Nodes from one layer's first weights to the next one's, in a training: TensorFlow 1.15.5's.
+BETWEEN_LAYERS: dict[str, tuple[dict[str, Any], list[int]]] = {
+    "plain": ({}, [53, 53]),
+    "dropout": ({"dropout": 0.5}, [24, 45, 24, 45]),
+    "batch_norm": ({"batch_norm": True}, [105, 105]),
+}
+
+
+@pytest.mark.parametrize("name", BETWEEN_LAYERS)
+@pytest.mark.parametrize("wide", [False, True])
+def test_layers_of_a_canned_estimator(name: str, wide: bool) -> None:
+    options, between = BETWEEN_LAYERS[name]
+    columns = [tf.feature_column.numeric_column("a")]
+    estimator: Any
+    if wide:
+        options = {"dnn_" * (key == "dropout") + key: value for key, value in options.items()}
+        estimator = tf.estimator.DNNLinearCombinedClassifier(
+            linear_feature_columns=[tf.feature_column.categorical_column_with_hash_bucket("s", 5)],
+            dnn_feature_columns=columns,
+            dnn_hidden_units=[4, 3],
+            **options,
+        )
+    else:
+        estimator = tf.estimator.DNNClassifier(
+            hidden_units=[4, 3], feature_columns=columns, **options
+        )
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(1)
+        tf.train.create_global_step()
+        features = {"a": rows(1), "s": words()}
+        estimator.model_fn(features, numbers(), tf.estimator.ModeKeys.TRAIN, estimator.config)
+        seeds = seeds_of(graph)
+    assert [b - a for a, b in itertools.pairwise(seeds)] == between

@@ -94,3 +94,8 @@ def test_functions_that_python_3_has_not(tmp_path: Path) -> None:
     got = values(f"{source}\nexecfile({str(old)!r}); text = file({str(old)!r}).readline()")
     assert (got["a"], got["half"], got["text"]) == ((-1, 0), 3, "half = 7 / 2\n")
     assert values("def reload(x): return x\na = reload(2)")["a"] == 2
+
+
+def test_text_stays_text_where_it_was_bytes() -> None:
+    got = values("a = str('\\u00e9', 'utf-8'), str(b'\\xc3\\xa9', 'utf-8', 'strict'), str(3)")
+    assert got["a"] == ("\u00e9", "\u00e9", "3")

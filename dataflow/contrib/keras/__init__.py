@@ -6,6 +6,7 @@ from types import ModuleType
 
 from dataflow.keras import (
     activations,
+    applications,
     backend,
     callbacks,
     constraints,
