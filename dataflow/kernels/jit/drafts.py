@@ -50,15 +50,19 @@ class _Improver:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
-        self._process = os.getpid()
         # LLVM's clean-up at exit would free what a thread is using.
         atexit.register(self._stop)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """A fork has no thread of its own, and may have a lock that another thread held."""
+        self._lock = threading.Lock()
+        self._thread = None
 
     def add(self, improve: Callable[[], None]) -> None:
         with self._lock:
             self._waiting.append((time.monotonic() + _SECONDS_BEFORE_IMPROVING, improve))
-            if self._process != os.getpid():  # a fork has no thread of its own
-                self._process, self._thread = os.getpid(), None
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._work, name="dataflow-improve", daemon=True
@@ -99,7 +103,7 @@ class _Improver:
     def _stop(self) -> None:
         self._stopped.set()
         thread = self._thread
-        if thread is not None and self._process == os.getpid():
+        if thread is not None:
             thread.join()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,26 @@ def test_batch_normalization_has_the_same_bits() -> None:
     assert quick is not None
     assert well is not None
     assert_same_bits(well[0], quick[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
+def test_a_fork_improves_code_although_its_parent_was_about_to() -> None:
+    program = (
+        "import os\n"
+        "from dataflow.kernels.jit import drafts\n"
+        "drafts._improver._lock.acquire()\n"  # as another thread's, at the time of the fork
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    done = []\n"
+        "    drafts.improve_later(lambda: done.append(1))\n"
+        "    drafts.finish()\n"
+        "    os._exit(len(done))\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "1\n", done.stderr
 
 
 def test_a_process_ends_while_code_waits() -> None:
