@@ -93,7 +93,7 @@ def test_a_tape_differentiates_once_unless_it_is_persistent() -> None:
         ("random.Generator", "seed="),
         ("signal.fftnd", "fft2d"),
         ("LMDBReader", "TFRecord"),
-        ("config.threading", "ConfigProto"),
+        ("config.LogicalDeviceConfiguration", "ConfigProto"),
     ],
 )
 def test_what_is_refused_says_what_to_write(path: str, words: str) -> None:

@@ -7,7 +7,8 @@ A sentence is a string or an f-string (in JavaScript a template literal) of a so
 ``{0}``, ``{1}``, ... Nothing is marked in the sources: `is_sentence` tells words for a person from other
 strings, and `languages/not_words.txt` has the few that it cannot tell; `languages/words.txt` has what looks like
 none, single words above all, which are translated where the page has words of its own (FURNITURE in
-`shared/translate.js`). What a check says to a learner is words in any case.
+`shared/translate.js`), and `languages/composed.txt` the sentences that widgets put together of parts. What a check
+says to a learner is words in any case.
 """
 
 from __future__ import annotations
@@ -250,7 +251,11 @@ def sources() -> dict[str, tuple[str, list[Path]]]:
 def collect() -> dict[str, dict[str, str]]:
     """The English table: part -> sentence -> sentence."""
     not_words = set((FOLDER / "not_words.txt").read_text(encoding="utf-8").splitlines())
-    listed = (FOLDER / "words.txt").read_text(encoding="utf-8").splitlines()
+    listed = [
+        line
+        for name in ("words.txt", "composed.txt")
+        for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()
+    ]
     table: dict[str, dict[str, str]] = {}
     for part, (kind, paths) in sources().items():
         found: dict[str, str] = {}

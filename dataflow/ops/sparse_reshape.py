@@ -119,6 +119,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
             if total is not None and total == np.prod(sizes):
                 # A constant, of which more can be known.
                 result = SparseTensor(indices, sp.values, constant(sizes, dtypes.int64))
+                count_left_out(-1)
             result.static_dims = tuple(None if s == -1 else s for s in sizes)
         count_left_out(1)  # the values, passed on
         return result

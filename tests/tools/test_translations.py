@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from pathlib import Path
 
@@ -30,12 +31,25 @@ def test_no_sentence_of_checks_and_widgets_is_outside_the_tables() -> None:
     )
 
 
-def test_words_that_are_listed_stand_in_a_source() -> None:
-    sources = "".join(
+def sources_of_widgets() -> str:
+    return "".join(
         path.read_text(encoding="utf-8")
         for path in WIDGETS.glob("*/*")
         if path.suffix in (".js", ".py")
     )
+
+
+def test_words_of_sentences_that_are_put_together_stand_in_a_source() -> None:
+    sources = sources_of_widgets()
+    listed = (FOLDER / "composed.txt").read_text(encoding="utf-8").splitlines()
+    assert listed == sorted(set(listed), key=json.loads)
+    for sentence in listed:
+        for word in re.findall("[A-Za-z]{3,}", json.loads(sentence)):
+            assert re.search(rf"\b{word}\b", sources), sentence
+
+
+def test_words_that_are_listed_stand_in_a_source() -> None:
+    sources = sources_of_widgets()
     listed = (FOLDER / "words.txt").read_text(encoding="utf-8").splitlines()
     assert listed == sorted(set(listed), key=json.loads)
     for word in listed:
