@@ -11,6 +11,7 @@ import numpy as np
 
 from dataflow.data.experimental import cardinality
 from dataflow.graph import nest
+from dataflow.graph.eager import executing_eagerly
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
@@ -560,6 +561,8 @@ class Training(Compiling):
         """The outputs as arrays, batch by batch."""
         _refuse_unknown("predict", kwargs)
         every = StageCallbacks("predict", callbacks, self)
+        if executing_eagerly():  # only there, as in TensorFlow 1.15
+            self._reset_metrics()
         with self._graph.as_default():
             if tensors.are_tensors(x):
                 (x,), batch_size = tensors.joined((x,), K.get_session(), steps, "steps")

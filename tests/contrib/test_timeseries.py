@@ -198,11 +198,11 @@ def test_exogenous_features_explain_a_series():
     column = tf.feature_column.indicator_column(
         tf.feature_column.categorical_column_with_vocabulary_list("kind", ["no", "yes"])
     )
-    adam = tf.train.AdamOptimizer(0.05)
+    adam = tf.train.AdamOptimizer(0.02)
     estimator = _regressor(exogenous_feature_columns=[column], periodicities=[], optimizer=adam)
     kinds = np.where(jumps, "yes", "no")[:, None]
     reader = ts.NumpyReader({"times": TIMES, "values": values, "kind": kinds})
-    estimator.train(ts.RandomWindowInputFn(reader, 16, 16), steps=300)
+    estimator.train(ts.RandomWindowInputFn(reader, 16, 32), steps=900)
     found = estimator.evaluate(ts.WholeDatasetInputFn(reader), steps=1)
     told = {"kind": [["no"] * 5 + ["yes"] + ["no"] * 6]}
     (ahead,) = estimator.predict(

@@ -80,4 +80,6 @@ def test_samples_agree(report: dict[str, Any], monkeypatch: pytest.MonkeyPatch) 
         differing += [f"{family} {name}: {text}" for name, text in outcome.differing.items()]
     print(f"{number - len(differing)} of {number} op samples agree")
     assert number > 900
-    assert differing == []
+    absent = [text for text in differing if "No module named 'sqlite3'" in text]
+    assert [text.partition(":")[0] for text in absent] == ["dataset SqlDataset"]
+    assert differing == absent  # Pyodide has SQLite as a package of its own
