@@ -156,6 +156,11 @@ def _native_filter_gradient(image: Array, grad: Any, windows: list[Window]) -> A
     return sums.reshape(taps, places, channels).sum(1)
 
 
+def _is_worthwhile(result: Array, windows: list[Window]) -> bool:
+    """Whether machine code is quicker; NumPy makes a pass for each tap."""
+    return result.size * windows[0].taps * windows[1].taps >= SMALL_ELEMENTS
+
+
 def _repeated(image: Array, multiplier: int) -> Any:
     """The image with a channel for each output, [..., channels * multiplier]."""
     return image if multiplier == 1 else image.repeat(multiplier, -1)
@@ -240,7 +245,7 @@ def depthwise_kernel(
     out = xp.zeros(shape, input.dtype)
     if (
         xp is np
-        and out.size >= SMALL_ELEMENTS
+        and _is_worthwhile(out, windows)
         and input.dtype == filter.dtype
         and _native_forward(_repeated(image, multiplier), _as_single(filter), windows, out)
     ):
@@ -288,7 +293,7 @@ def depthwise_backprop_input_kernel(
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], channels, multiplier)
     if xp is np:
         out = np.empty((*sizes[:3], channels * multiplier), out_backprop.dtype)
-        if out.size >= SMALL_ELEMENTS and _native_input_gradient(
+        if _is_worthwhile(grad, windows) and _native_input_gradient(
             _as_single(grad), _as_single(filter), windows, out
         ):
             return layout.from_last(xp, _added_up(out, multiplier))
@@ -328,7 +333,7 @@ def depthwise_backprop_filter_kernel(
     if can_run(xp, image, grad):
         return cuda_depthwise.filter_gradient(xp, image, grad, sizes, windows)
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], *sizes[2:])
-    if xp is np and grad.size >= SMALL_ELEMENTS:
+    if xp is np and _is_worthwhile(grad, windows):
         repeated = np.ascontiguousarray(_repeated(image, sizes[3]))
         result = _native_filter_gradient(repeated, _as_single(grad), windows)
         if result is not None:

@@ -23,8 +23,9 @@ from dataflow.kernels.jit.isa import NUMBER_BYTES, needed_isa
 from dataflow.kernels.jit.thread_pool import run_calls
 from dataflow.windows import Window
 
-#: Filters with more columns would not stay in registers, and strides are as the code is made for them.
-_MOST_COLUMNS, _MOST_STRIDE = 5, 2
+#: The columns of filters, and the strides, that code is made for. A row of up to five stays in registers with AVX2, of
+#: 11 with AVX-512; what does not is read from the stack, which still takes a small part of a pass for each tap.
+_MOST_COLUMNS, _MOST_STRIDE = 11, 2
 _pack = struct.Struct("q" * len(FIELDS)).pack
 
 

@@ -1,7 +1,7 @@
 """The error function and its complement, vectorized without SciPy.
 
 Rational approximations of W. J. Cody: Rational Chebyshev approximations for the error function
-(1969); about 16 digits.
+(1969); about 16 digits. Single precision needs a shorter one.
 """
 
 from __future__ import annotations
@@ -65,6 +65,27 @@ _Q = (
 )
 _INVERSE_SQRT_PI = 0.56418958354775628695
 
+#: erf(x) / x in x**2 for abs(x) <= `_LAST`, from where on erf is 1 in single precision: least squares of the relative
+#: error, whose largest is 1.8e-9 (0.03 units in the last place).
+_SINGLE_P = (
+    -1.282815813212873e-08,
+    4.614485712159497e-06,
+    0.000376958419522103,
+    0.003839494355973477,
+    0.054249398273678466,
+    0.18514279367890413,
+    1.1283791691443883,
+)
+_SINGLE_Q = (
+    6.244850411610999e-05,
+    0.0013019682128420245,
+    0.015432498841703217,
+    0.11388077382943913,
+    0.49741193539041134,
+    1.0,
+)
+_LAST = 3.925
+
 
 def _upper(xp: Module, y: Array) -> Any:
     """erfc(y) * exp(y**2) for y >= 0.46875."""
@@ -95,6 +116,13 @@ def erf(xp: Module, x: Array) -> Any:
     near, upper, small = _both(xp, x)
     result = xp.where(small, near, xp.copysign(1.0 - upper, x))
     return xp.where(xp.isnan(x), x, result).astype(x.dtype)[()]
+
+
+def single_erf(xp: Module, x: Array) -> Any:
+    """`erf` to the digits that float32 has, of float64: a fifth of the time, as it needs no exponential."""
+    inside = xp.minimum(xp.maximum(x, -_LAST), _LAST)
+    squared = inside * inside
+    return inside * horner(squared, _SINGLE_P) / horner(squared, _SINGLE_Q)
 
 
 def erfc(xp: Module, x: Array) -> Any:

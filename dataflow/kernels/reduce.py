@@ -110,7 +110,7 @@ def _total_by_blas(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:
     if at == x.ndim - 1:
         total = summed_rows(x)
         if total is not None:
-            return total if keep_dims else total[..., 0]
+            return total if keep_dims else total[..., 0][()]
     if not x.flags.c_contiguous:
         return None
     if at == x.ndim - 1:
@@ -242,12 +242,37 @@ def mean_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool) -> Any:
     return xp.true_divide(total, total.dtype.type(count))
 
 
+#: Rows of products that are computed side by side: NumPy multiplies the numbers of a row one after the other, and
+#: each product waits for the one before.
+_PRODUCTS = 64
+
+
+def _product_of_rows(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:
+    """The product along a last axis of floating-point numbers; ``None`` for other arrays."""
+    length = x.shape[-1]
+    if axis not in ((-1,), (x.ndim - 1,)) or x.size < SMALL_ELEMENTS or x.dtype.char not in "fd":
+        return None
+    if length <= _SHORTEST_ROW:
+        return _by_columns(np.multiply, x, axis, keep_dims)
+    products = x[..., : min(_PRODUCTS, length)].copy()
+    for at in range(_PRODUCTS, length, _PRODUCTS):
+        part = x[..., at : at + _PRODUCTS]
+        products[..., : part.shape[-1]] *= part
+    while products.shape[-1] > _SHORTEST_ROW:
+        half = (products.shape[-1] + 1) // 2
+        products[..., : products.shape[-1] - half] *= products[..., half:]
+        products = products[..., :half]
+    total = np.multiply.reduce(products, axis=-1, keepdims=True)
+    return total if keep_dims else total[..., 0][()]
+
+
 @kernel("Prod")
 def prod_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
     if not axis:
         return x
-    return xp.prod(x, axis=axis, keepdims=keep_dims, dtype=x.dtype)
+    found = _product_of_rows(x, axis, keep_dims) if xp is np else None
+    return xp.prod(x, axis=axis, keepdims=keep_dims, dtype=x.dtype) if found is None else found
 
 
 def _one_axis(ufunc: Any, x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:

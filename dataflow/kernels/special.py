@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
-from dataflow.kernels.error_function import erf, erfc
+from dataflow.kernels.error_function import erf, erfc, single_erf
 from dataflow.kernels.jit.op_table import log1p
 from dataflow.kernels.jit.traced_functions import Formula
 from dataflow.kernels.jit.tracer import repeated
@@ -310,7 +310,7 @@ def scaled_bessel_i(xp: Module, x: Array, order: int) -> Any:
 # ---- the kernels ---------------------------------------------------------------------------------
 
 
-_ERF, _ERFC = Formula(erf, 1), Formula(erfc, 1)
+_ERF, _SINGLE_ERF, _ERFC = Formula(erf, 1), Formula(single_erf, 1), Formula(erfc, 1)
 _LGAMMA, _DIGAMMA = Formula(log_gamma, 1), Formula(digamma, 1)
 _ZETA = Formula(hurwitz_zeta, 2)
 _IGAMMA = Formula(functools.partial(incomplete_gamma, upper=False), 2)
@@ -322,7 +322,7 @@ _BESSEL = {n: Formula(functools.partial(scaled_bessel_i, order=n), 1) for n in (
 
 @kernel("Erf")
 def erf_kernel(xp: Module, x: Array) -> Any:
-    return _ERF(xp, x)
+    return (_ERF if x.dtype.char == "d" else _SINGLE_ERF)(xp, x)
 
 
 @kernel("Erfc")

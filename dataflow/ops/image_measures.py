@@ -187,14 +187,15 @@ def _similarity(
     outer = shape(a)[:-3]
     at = np.arange(size) - (size - 1) / 2
     line = np.exp(-0.5 * (at / sigma) ** 2)
-    window = np.outer(line, line)
-    window = (window / window.sum()).astype(np.float32)[:, :, None, None]
-    window = _for_each_channel(window, a)
+    line = (line / line.sum()).astype(np.float32)
+    # A Gaussian window is a product of two lines: 22 taps a pixel instead of 121.
+    lines = [_for_each_channel(line.reshape(form), a) for form in ((-1, 1, 1, 1), (1, -1, 1, 1))]
 
     def blur(x: Tensor) -> Tensor:
-        flat = reshape(x, concat([[-1], shape(x)[-3:]], 0))
-        flat.set_shape((None, *_image_dims(x)))
-        y = depthwise_op(flat, window, strides=[1, 1, 1, 1], padding="VALID")
+        y = reshape(x, concat([[-1], shape(x)[-3:]], 0))
+        y.set_shape((None, *_image_dims(x)))
+        for taps in lines:
+            y = depthwise_op(y, taps, strides=[1, 1, 1, 1], padding="VALID")
         return reshape(y, concat([outer, shape(y)[1:]], 0))
 
     c1, c2 = (k1 * peak) ** 2, (k2 * peak) ** 2

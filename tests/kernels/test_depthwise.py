@@ -32,6 +32,9 @@ PROBLEMS = [
     ((1, 6, 70, 48), (3, 1), 1, 1, "SAME"),
     ((9, 3, 3, 80), (3, 3), 1, 1, "SAME"),
     ((1, 90, 80, 3), (3, 3), 1, 1, "VALID"),
+    ((2, 20, 22, 20), (7, 7), 1, 1, "SAME"),
+    ((2, 21, 24, 18), (3, 8), 2, 1, "SAME"),
+    ((2, 22, 32, 3), (1, 11), 1, 1, "VALID"),
 ]
 #: What `direct_depthwise` leaves to others: dilated columns, large strides.
 OTHERS = [p for p in PROBLEMS if p[2] > 2 or p[3] > 1]
@@ -175,4 +178,9 @@ def test_the_strided_gradient_of_the_input_is_machine_code(monkeypatch: pytest.M
     for problem in PROBLEMS[:3]:
         _results(*problem)
     with pytest.raises(AssertionError, match="tap by tap"):  # more taps than a loop has
-        _results((2, 20, 20, 16), (2, 6), 1, 1, "SAME")
+        _results((2, 20, 20, 16), (2, 12), 1, 1, "SAME")
+    monkeypatch.undo()
+    monkeypatch.setattr(direct_depthwise, "forward", refuse)
+    with pytest.raises(AssertionError, match="tap by tap"):  # few numbers, and many taps
+        _results((2, 22, 32, 3), (1, 11), 1, 1, "VALID")
+    _results((2, 8, 12, 3), (1, 3), 1, 1, "VALID")  # few of both

@@ -54,6 +54,19 @@ def test_gradients_agree_however_much_is_known(
     np.testing.assert_allclose(results[0], results[2])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("shape", [(6000,), (2000, 3), (90, 64), (90, 65), (9, 11, 200), (600, 9)])
+def test_products_of_rows(shape: tuple[int, ...], dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.choice([-1, 1, 1, 2, 0.5], shape) if dtype != np.int32 else rng.integers(-9, 9, shape)
+    x = x.astype(dtype)
+    for keep_dims in (False, True):  # powers of two: products are exact
+        got = reduce.prod_kernel(np, x, np.array(-1), keep_dims=keep_dims)
+        wanted = np.prod(x, -1, keepdims=keep_dims, dtype=dtype)
+        assert type(got) is type(wanted) and got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got, wanted)
+
+
 @settings(max_examples=15, deadline=None)
 @given(shape=st.lists(st.integers(0, 3), min_size=0, max_size=3))
 def test_all_axes_of_any_shape(shape: list[int]) -> None:

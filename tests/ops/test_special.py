@@ -11,10 +11,10 @@ import pytest
 import dataflow as tf
 
 
-def run(build: Any, *inputs: Any) -> Any:
-    """The value in double precision."""
+def run(build: Any, *inputs: Any, dtype: Any = np.float64) -> Any:
+    """The value, by default in double precision."""
     with tf.Graph().as_default(), tf.Session() as session:
-        return session.run(build(*[tf.constant(np.asarray(i, np.float64)) for i in inputs]))
+        return session.run(build(*[tf.constant(np.asarray(i, dtype)) for i in inputs]))
 
 
 X = np.concatenate([np.linspace(-30, 30, 401), [0.46875, 4.0, -4.0, 1e-12, 26.9]])
@@ -29,6 +29,19 @@ def test_error_functions_at_the_ends() -> None:
     ends = [-np.inf, np.inf, np.nan]
     np.testing.assert_array_equal(run(tf.erf, ends), [-1, 1, np.nan])
     np.testing.assert_array_equal(run(tf.erfc, ends), [2, 0, np.nan])
+
+
+def test_erf_in_single_precision_is_rounded_well() -> None:
+    x = np.concatenate([np.linspace(-6, 6, 20001), np.logspace(-30, 0, 5000)]).astype(np.float32)
+    wanted = np.array([math.erf(v) for v in x.tolist()])
+    for part in (slice(None), slice(0, None, 10)):  # by machine code if there is any, and by NumPy
+        got = run(tf.erf, x[part], dtype=np.float32)
+        assert got.dtype == np.float32
+        units = np.abs(got - wanted[part]) / np.spacing(np.abs(wanted[part]).astype(np.float32))
+        assert units.max() < 0.56 and np.abs(got).max() == 1
+    ends = np.array([-np.inf, np.inf, np.nan, -0.0, 0.0], np.float32)
+    np.testing.assert_array_equal(run(tf.erf, ends, dtype=np.float32), [-1, 1, np.nan, 0, 0])
+    assert np.signbit(run(tf.erf, ends, dtype=np.float32))[3]
 
 
 def test_erfinv_and_ndtri_invert() -> None:

@@ -26,7 +26,7 @@ _IN_HALF = frozenset({"Maximum", "Minimum"})
 _OF_ONE = frozenset({"Neg", "Abs", "Sqrt", "Square", "Relu", "Relu6", "Floor", "Ceil", "Rint"})
 _CAST = "Cast"
 #: As `_OF_TWO`, of arrays of the same shape.
-_GRADIENTS = frozenset({"ReluGrad"})
+_GRADIENTS = frozenset({"ReluGrad", "SigmoidGrad", "TanhGrad"})
 
 
 class NarrowMapping(Mapping):

@@ -28,7 +28,8 @@ class Loop(NamedTuple):
     - ``b``: bool, contiguous; ``t``: one bool for the whole innermost axis;
     - ``w``: contiguous numbers in single precision, in a loop over narrower ones.
 
-    Numbers of 16 bits (`narrow_codegen.NARROW`) are computed with in single precision, and rounded when stored.
+    Numbers of 16 bits (`narrow_codegen.NARROW`) are computed with in single precision, and rounded when stored;
+    those of half precision after each step of a composed op, too.
 
     A result may be ``+``: as ``v``, but added to the array; or ``s``: one number for the whole innermost
     axis. Value i is input i or the result of a step;
@@ -144,13 +145,18 @@ class StepWriter:
     def _step_with_truths(self, op: str, *x: Any) -> str:
         """A step of a composed op, where a bool in arithmetic counts as 1 or 0."""
         truths = truths_among(op, len(x))
-        return self.step(
+        found = self.step(
             op,
             *(
                 self._number_of(v) if i >= truths and v in self._truths else v
                 for i, v in enumerate(x)
             ),
         )
+        if self.loop.dtype != "float16" or found in self._truths:
+            return found
+        # NumPy, as TensorFlow, has an array of half precision between any two steps.
+        bits = narrowed(self.w, self.loop.dtype, found, self.lanes)
+        return widened(self.w, self.loop.dtype, bits, self.lanes)
 
     def _number_of(self, truth: str) -> str:
         """1 or 0 for a bool. Of a choice between numbers, LLVM would make one between a factor and its product with 0:

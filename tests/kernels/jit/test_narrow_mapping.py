@@ -96,6 +96,18 @@ def test_gradient_of_relu(at_once: None, monkeypatch: pytest.MonkeyPatch, dtype:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("function", [tf.raw_ops.TanhGrad, tf.raw_ops.SigmoidGrad])
+def test_gradients_that_round_at_each_step(
+    at_once: None, monkeypatch: pytest.MonkeyPatch, function: Any, dtype: tf.DType
+) -> None:
+    y, dy = tf.placeholder(dtype, [None]), tf.placeholder(dtype, [None])
+    numbers = _every_number(dtype)
+    for i in range(3):
+        feeds = {y: numbers, dy: np.random.default_rng(i).permutation(numbers)}
+        _check(monkeypatch, function(y=y, dy=dy), feeds)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_gradients_of_a_number_that_is_used_twice(
     at_once: None, monkeypatch: pytest.MonkeyPatch, dtype: tf.DType
 ) -> None:
