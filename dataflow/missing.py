@@ -398,7 +398,6 @@ _CONTRIB = {
     "decision_trees": ("a format of trees", "use scikit-learn's trees"),
     "ffmpeg": ("a decoder of audio and video", "use tf.audio.decode_wav"),
     "fused_conv": ("a fused convolution for GPUs", "use tf.nn.conv2d, tf.nn.bias_add, tf.nn.relu"),
-    "gan": ("training loops of GANs (TFGAN)", "minimize each loss with its own var_list in turn"),
     "grid_rnn": ("grid LSTM cells", "use tf.nn.rnn_cell.MultiRNNCell"),
     "hadoop": ("a reader of Hadoop's files", "write TFRecord files"),
     "input_pipeline": ("an op that picks files", "use tf.data.Dataset.list_files"),

@@ -341,6 +341,18 @@ contrib.tensor_forest.python.tensor_forest : contrib.tensor_forest
 contrib.crf.python.ops.crf : contrib.crf
 contrib.image.python.ops.{image_ops dense_image_warp interpolate_spline sparse_image_warp} : contrib.image
 contrib.image.python.ops.distort_image_ops : contrib.image
+contrib.gan.python.train : contrib.gan.train contrib.gan.models contrib.gan.loss_sums
+contrib.gan.python.namedtuples : contrib.gan.namedtuples
+contrib.gan.python.losses.python.{losses_wargs losses_impl} : contrib.gan.losses.wargs
+contrib.gan.python.losses.python.{tuple_losses tuple_losses_impl} : contrib.gan.losses
+contrib.gan.python.features.python.{clip_weights conditioning_utils random_tensor_pool} : contrib.gan.features
+contrib.gan.python.features.python.{spectral_normalization virtual_batchnorm} : contrib.gan.features
+contrib.gan.python.eval.python.{classifier_metrics eval_utils summaries} : contrib.gan.eval
+contrib.gan.python.estimator.python.{gan_estimator stargan_estimator} : contrib.gan.estimator
+contrib.gan.python.losses : contrib.gan.losses
+contrib.gan.python.features : contrib.gan.features
+contrib.gan.python.eval : contrib.gan.eval
+contrib.gan.python.estimator : contrib.gan.estimator
 contrib.opt.python.training.{external_optimizer lazy_adam_optimizer variable_clipping_optimizer} : contrib.opt
 contrib.opt.python.training.{moving_average_optimizer nadam_optimizer} : contrib.opt
 contrib.opt.python.training.{adamax addsign lars_optimizer powersign} : contrib.opt
