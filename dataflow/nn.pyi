@@ -1,4 +1,8 @@
 from dataflow.contrib import legacy_seq2seq as seq2seq
+from dataflow.distribute.loss_scaling import (
+    compute_average_loss as compute_average_loss,
+    scale_regularization_loss as scale_regularization_loss,
+)
 from dataflow.ops.activation import (
     crelu as crelu,
     elu as elu,
@@ -143,10 +147,6 @@ from dataflow.ops.ctc import (
     collapse_repeated as collapse_repeated,
     ctc_loss_v2 as ctc_loss_v2,
     ctc_unique_labels as ctc_unique_labels,
-)
-from dataflow.ops.moments import (
-    compute_average_loss as compute_average_loss,
-    scale_regularization_loss as scale_regularization_loss,
 )
 from dataflow.ops.fractional_pooling import (
     fractional_avg_pool as fractional_avg_pool,

@@ -137,8 +137,12 @@ class Training(Compiling):
                 named = {k: _input_of(k, v) for k, v in x.items()}
                 self._build_from_inputs(named, [np.asarray(x[k]) for k in named])  # type: ignore[attr-defined]
                 return self._ready(None)
-            given = list(x) if isinstance(x, (list, tuple)) and np.ndim(x[0]) > 1 else [x]
-            arrays = [np.asarray(v) for v in given]
+            # A list of arrays is an input for each, vectors too; one of numbers or of rows is an array.
+            several = isinstance(x, (list, tuple)) and (
+                isinstance(x[0], np.ndarray) or np.ndim(x[0]) > 1
+            )
+            arrays = [np.asarray(v) for v in (x if several else [x])]
+            arrays = [v[:, None] if v.ndim == 1 else v for v in arrays]
             kinds = ["int32" if a.dtype.kind in "iu" and _embeds(self) else None for a in arrays]
             tensors = [
                 Input(shape=a.shape[1:], dtype=k) for a, k in zip(arrays, kinds, strict=True)

@@ -127,9 +127,13 @@ def in_top_k_v1_kernel(xp: Module, predictions: Array, targets: Array, *, k: int
 @kernel("NthElement")
 def nth_element_kernel(xp: Module, x: Array, n: Any, *, reverse: bool) -> Any:
     n = int(n)
+    if n < 0:
+        raise ValueError(f"Need n >= 0, got {n}")
+    if not x.ndim:
+        raise ValueError("Input must be >= 1-D, got shape []")
     size = x.shape[-1]
-    if not 0 <= n < size:
-        raise ValueError(f"n must lie in [0, {size}), got {n}")
+    if n >= size:
+        raise ValueError(f"Input must have at least n+1 columns: n = {n}, the last size is {size}")
     at = size - 1 - n if reverse else n
     return xp.partition(x, at, axis=-1)[..., at]
 

@@ -190,20 +190,3 @@ def l2_normalize(
         x = convert_to_tensor(x, name="x")
         total = reduce_sum(square_op(x), axis, keepdims=True)
         return mul_op(x, rsqrt_op(maximum(total, epsilon)), name=scope)  # type: ignore[no-any-return]
-
-
-def compute_average_loss(
-    per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None
-) -> Tensor:
-    """The sum of a loss for each example, weighted, over the size of the batch: a scalar."""
-    loss = convert_to_tensor(per_example_loss)
-    if global_batch_size is None:
-        global_batch_size = array_ops.size(loss)
-    if sample_weight is not None:
-        loss = loss * cast(sample_weight, loss.dtype)
-    return reduce_sum(loss) / cast(global_batch_size, loss.dtype)  # type: ignore[no-any-return]
-
-
-def scale_regularization_loss(regularization_loss: Any) -> Tensor:
-    """The sum of losses of regularizers; there is one replica to share it out to."""
-    return reduce_sum(regularization_loss)

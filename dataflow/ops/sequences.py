@@ -193,9 +193,11 @@ def nth_element(input: Tensor, n: Tensor, *, reverse: bool = False) -> Dims:
     if input.dims is None:
         return None
     if not input.dims:
-        raise ValueError("the input must be at least a vector")
+        raise ValueError("the input must be at least rank 1 but is rank 0")
     if known is not None and input.dims[-1] is not None and int(known) >= input.dims[-1]:
-        raise ValueError(f"n = {int(known)} must be below the last size, {input.dims[-1]}")
+        raise ValueError(
+            f"the input must have last dimension > n = {int(known)} but it is {input.dims[-1]}"
+        )
     return input.dims[:-1]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS, DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
@@ -87,6 +89,11 @@ def stateless_multinomial_op(
 not_differentiable(stateless_uniform_int_op, stateless_multinomial_op)
 
 
+def _as_seed(seed: Any) -> Any:
+    """``seed``, an array of unsigned numbers as the signed ones of the same bits, as TensorFlow takes it."""
+    return seed.astype(np.int64) if getattr(seed, "dtype", None) == np.uint64 else seed
+
+
 def stateless_uniform(
     shape: DynamicShapeLike,
     seed: int,
@@ -103,7 +110,7 @@ def stateless_uniform(
             raise ValueError(f"Must specify maxval for integer dtype {dtype.name}")
         maxval = 1
     with default_graph().name_scope(name or "stateless_random_uniform") as scope:
-        shape = shape_tensor(shape)
+        shape, seed = shape_tensor(shape), _as_seed(seed)
         minval = convert_to_tensor(minval, dtype, name="min")
         maxval = convert_to_tensor(maxval, dtype, name="max")
         if dtype.is_integer:
@@ -115,7 +122,7 @@ def stateless_uniform(
 def _scaled(op: OpDef, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, name: str) -> Any:
     dtype = as_dtype(dtype)
     with default_graph().name_scope(name) as scope:
-        shape = shape_tensor(shape)
+        shape, seed = shape_tensor(shape), _as_seed(seed)
         mean = convert_to_tensor(mean, dtype, name="mean")
         stddev = convert_to_tensor(stddev, dtype, name="stddev")
         drawn = op(shape, seed, dtype=dtype)
@@ -161,7 +168,7 @@ def stateless_multinomial(
     with default_graph().name_scope(name or "stateless_multinomial"):
         logits = convert_to_tensor(logits, name="logits")
         return stateless_multinomial_op(  # type: ignore[no-any-return]
-            logits, num_samples, seed, output_dtype=as_dtype(output_dtype)
+            logits, num_samples, _as_seed(seed), output_dtype=as_dtype(output_dtype)
         )
 
 

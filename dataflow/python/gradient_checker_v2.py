@@ -26,9 +26,10 @@ def compute_gradient(
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The Jacobians of ``f(*x)`` by each argument, from `tf.gradients` and by central differences.
 
-    Returns (theoretical, numeric), each a tuple with an array of shape [elements of the result, elements of
-    the argument] for each argument. A complex number counts as two elements. In eager code ``f`` runs line by
-    line; elsewhere a default session runs its graph, and without one it is a `ValueError`.
+    Returns (theoretical, numeric), each a tuple with an array of shape [elements of the argument, elements
+    of the result] for each argument (later releases turned it round). A complex number counts as two
+    elements. In eager code ``f`` runs line by line; elsewhere a default session runs its graph, and without
+    one it is a `ValueError`.
     """
     if not isinstance(x, (list, tuple)):
         raise ValueError(
@@ -51,7 +52,7 @@ def compute_gradient(
         compute_gradient_of_tensor(each, v.shape, y, y_shape, v, delta, extra_feed_dict=feeds)
         for each, v in feeds.items()
     ]
-    return tuple(a.T for a, _ in pairs), tuple(b.T for _, b in pairs)
+    return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
 
 
 def _of_eager_code(
@@ -79,7 +80,7 @@ def _of_eager_code(
 
         result = value(each)
         pairs.append((by_gradient(slope, each, result), by_differences(value, each, result, delta)))
-    return tuple(a.T for a, _ in pairs), tuple(b.T for _, b in pairs)
+    return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
 
 
 def _array_of(tensor: Any) -> Any:
@@ -88,9 +89,9 @@ def _array_of(tensor: Any) -> Any:
 
 
 def max_error(grad1: Sequence[Any], grad2: Sequence[Any]) -> float:
-    """The largest difference between two lists of Jacobians."""
+    """The largest difference between two lists of Jacobians; NaN where one holds a NaN."""
     error = 0.0
     for a, b in zip(grad1, grad2, strict=True):
         if a.size or b.size:
-            error = max(error, float(np.max(np.abs(a - b))))
+            error = float(np.maximum(error, np.max(np.abs(a - b))))
     return error

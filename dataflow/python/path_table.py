@@ -224,7 +224,8 @@ python.eager.backprop : functions.traced python.gradient_functions tf
 python.eager.function : contrib.eager functions.traced
 python.eager.def_function : functions.traced contrib.eager
 python.eager.wrap_function : functions.wrapped
-python.ops.{map_fn sort_ops stateless_random_ops bincount_ops} : tf random
+python.ops.{map_fn sort_ops bincount_ops} : tf random
+python.ops.stateless_random_ops : contrib.stateless tf random
 python.ops.inplace_ops : python.inplace ops.array tf
 python.ops.weights_broadcast_ops : ops.weights tf
 python.ops.summary_op_util : python.private ops.summary

@@ -313,3 +313,17 @@ def test_sizes_that_are_small_integers_of_numpy() -> None:
     ):
         (value,) = draw(build)
         assert 4 in value.shape
+
+
+def test_a_seed_of_unsigned_numbers_is_its_bits(graph):
+    bits = np.array([2**64 - 1, 5], np.uint64)
+    signed = np.array([-1, 5], np.int64)
+    for draw in (
+        lambda seed: tf.random.stateless_uniform([3], seed),
+        lambda seed: tf.random.stateless_uniform([3], seed, 0, 100, tf.int32),
+        lambda seed: tf.random.stateless_normal([3], seed),
+        lambda seed: tf.random.stateless_categorical([[0.1, 0.5]], 5, seed),
+    ):
+        with tf.Session() as session:
+            first, second = session.run([draw(bits), draw(signed)])
+        np.testing.assert_array_equal(first, second)

@@ -159,6 +159,20 @@ def test_sizes_and_places_that_are_negative() -> None:
 
     with pytest.raises(ValueError, match="non-negative"):
         nn_ops.nth_element([5], -1)
+    with pytest.raises(ValueError, match="at least rank 1 but is rank 0"):
+        nn_ops.nth_element(5, 0)
+    with pytest.raises(ValueError, match="must have last dimension > n = 2"):
+        nn_ops.nth_element([[1.0, 2.0]], 2)
+    fed, n = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
+    element = nn_ops.nth_element(fed, n)
+    with tf.Session() as session:
+        for value, place, message in (
+            (5.0, 0, "Input must be >= 1-D"),
+            ([1.0, 2.0], -7, "Need n >= 0, got -7"),
+            ([1.0, 2.0], 2, r"Input must have at least n\+1 columns"),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                session.run(element, {fed: value, n: place})
     with pytest.raises(ValueError, match="non-negative"):
         gen_math_ops.bincount([1, 2], -5, [])
     with pytest.raises(ValueError, match="scalar"):

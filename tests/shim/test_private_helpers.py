@@ -37,10 +37,11 @@ def test_gradient_checker_v2_gives_a_jacobian_for_each_argument() -> None:
         theory, numeric = gradient_checker_v2.compute_gradient(
             lambda a, b: tf.reduce_sum(a[:, None] * b, 0), [x, y]
         )
-        np.testing.assert_allclose(theory[0], [[3.0, 4.0]])
-        np.testing.assert_allclose(theory[1], [[1.0, 2.0]])
+        np.testing.assert_allclose(theory[0], [[3.0], [4.0]])  # [elements of a, elements of f]
+        np.testing.assert_allclose(theory[1], [[1.0], [2.0]])
         assert gradient_checker_v2.max_error(theory, numeric) < 1e-6
         assert gradient_checker_v2.max_error([np.ones(2)], [np.array([1.0, 3.0])]) == 2.0
+        assert np.isnan(gradient_checker_v2.max_error([np.array([np.nan, 0.0])], [np.ones(2)]))
         with pytest.raises(ValueError, match="must be a list"):
             gradient_checker_v2.compute_gradient(tf.square, 1.0)
 
@@ -57,11 +58,11 @@ def _check_jacobians_of_eager_code() -> None:
 
     x, y = np.array([1.0 + 2.0j]), tf.constant([3.0, 4.0], tf.float64)
     theory, numeric = gradient_checker_v2.compute_gradient(function, [x, y])
-    np.testing.assert_allclose(theory[0], [[6.0, -12.0], [0.0, 0.0]])
+    np.testing.assert_allclose(theory[0], [[6.0, 0.0], [-12.0, 0.0]])
     np.testing.assert_allclose(theory[1], [[-3.0, 0.0], [0.0, 1.0]])
     assert gradient_checker_v2.max_error(theory, numeric) < 1e-6
     constant, _ = gradient_checker_v2.compute_gradient(lambda a: tf.ones([2]), [tf.ones([3])])
-    np.testing.assert_array_equal(constant[0], np.zeros((2, 3)))
+    np.testing.assert_array_equal(constant[0], np.zeros((3, 2)))
 
 
 def test_what_json_has_for_other_objects() -> None:
