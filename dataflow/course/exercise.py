@@ -19,8 +19,12 @@ import ast
 import dis
 import functools
 import inspect
+import math
+import signal
+import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from numbers import Real
@@ -29,6 +33,9 @@ from typing import Any, NoReturn
 from dataflow.course import attempts as records
 from dataflow.course.translations import translate, translate_hint
 from dataflow.course.variants import drawn
+
+#: How long a check may take before it says that the answer never ends. The longest takes a tenth of that.
+LIMIT_SECONDS = 120.0
 
 #: A hint, or what makes it of the values of this variant.
 Hint = str | Callable[[Any], str]
@@ -44,6 +51,10 @@ class WrongType(WrongAnswer):
 
 class StillOpen(Exception):
     """There is nothing to check yet."""
+
+
+class _NoEnd(BaseException):
+    """The check took too long. (No Exception, so that a learner's ``except Exception`` lets it through.)"""
 
 
 def begun(
@@ -78,7 +89,20 @@ def expect_number(name: str, value: Any) -> float:
     """`expect_type` for one number, of Python or NumPy, also in an array without an axis; returns it as a float."""
     plain = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
     expect_type(isinstance(plain, Real), f"{name} is {value!r}, needed a number")
-    return float(plain)
+    try:
+        return float(plain)
+    except OverflowError:  # A whole number of Python has no largest.
+        return math.inf if plain > 0 else -math.inf
+
+
+def expect_whole(name: str, value: Any) -> int:
+    """`expect_type` for one whole number, also as a float such as 71.0 or in an array without an axis; returns
+    it as an int.
+    """
+    plain = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+    whole = isinstance(plain, Real) and not isinstance(plain, bool) and plain % 1 == 0
+    expect_type(whole, f"{name} is {value!r}, needed a whole number")
+    return int(plain)
 
 
 def wrong(message: str) -> NoReturn:
@@ -159,7 +183,8 @@ def exercise(*hints: Hint) -> Callable[[Callable[..., str]], Callable[..., Verdi
                 begun(not any(is_blank(value) for value in given.values()))
                 for parameter, value in given.items():
                     _expect_function(parameter, value, signature.parameters[parameter].annotation)
-                words = function(*args, **kwargs)
+                with limited(LIMIT_SECONDS):
+                    words = function(*args, **kwargs)
             except StillOpen as e:
                 return Verdict(name, "open", str(e), attempts=tuple(records.earlier(name)))
             except WrongType as e:
@@ -167,6 +192,9 @@ def exercise(*hints: Hint) -> Callable[[Callable[..., str]], Callable[..., Verdi
                 return Verdict(name, "wrong", words, attempts=tuple(records.earlier(name)))
             except WrongAnswer as e:
                 return _not_yet(name, str(e), hints)
+            except (KeyboardInterrupt, _NoEnd) as e:
+                words = f"your answer had not come to an end when it was stopped{_place(e)}: is there a loop that never ends?"
+                return _not_yet(name, words, hints)
             except Exception as e:  # the learner's code failed while it was tried
                 return _not_yet(name, _failure_words(e), hints)
             known = records.add(name, {"right": True, "words": words})
@@ -217,7 +245,38 @@ def _not_yet(name: str, words: str, hints: tuple[Hint, ...]) -> Verdict:
     return Verdict(name, "wrong", words, hint, tuple(known))
 
 
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Ends the check as wrong where what is inside takes longer: "your answer had not come to an end".
+
+    Every check has a limit; this is for less, where a loop that never ends is a likely mistake. It needs the
+    system's alarm, which only the main thread has: there the kernel runs cells. Elsewhere nothing is limited.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(
+        signal, "setitimer"
+    ):
+        yield
+        return
+
+    def ring(number: int, frame: Any) -> None:
+        raise _NoEnd
+
+    before = signal.signal(signal.SIGALRM, ring)
+    left, every = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left, every)
+        signal.signal(signal.SIGALRM, before)
+
+
 def _failure_words(error: Exception) -> str:
+    message = str(error).strip()
+    return f"while your answer was tried it raised {type(error).__name__}{_place(error)}: {message}"
+
+
+def _place(error: BaseException) -> str:
+    """Which line of the learner's cell the error came from, the innermost; nothing if from none."""
     line = ""
     trace = error.__traceback__
     while trace is not None:
@@ -226,8 +285,7 @@ def _failure_words(error: Exception) -> str:
         if "ipykernel" in file or file.startswith("<"):
             line = f" (line {trace.tb_lineno} of your cell)"
         trace = trace.tb_next
-    message = str(error).strip()
-    return f"while your answer was tried it raised {type(error).__name__}{line}: {message}"
+    return line
 
 
 def is_blank(value: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_type, expect_whole
 from dataflow.course.variants import drawn
 
 _NUM_STEPS, _BATCH = 300, 100
@@ -25,10 +25,7 @@ _MAX_WEIGHTS, _NEEDED = 5000, 0.96
 )
 def ex1(num_weights: Any) -> str:
     """The number of parameters of the lesson's network."""
-    expect_type(
-        isinstance(num_weights, (int, np.integer)),
-        f"num_weights is {type(num_weights).__name__}, needed a whole number",
-    )
+    num_weights = expect_whole("num_weights", num_weights)
     units = drawn("lesson00.ex1").units
     matrices, biases = 64 * units + units * 10, units + 10
     expect(

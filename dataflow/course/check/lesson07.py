@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_type, limited
 from dataflow.course.variants import drawn
 
 _SPECIES = ("Setosa", "Versicolor", "Virginica")
@@ -61,11 +61,18 @@ def ex1(columns: Any) -> str:
         + (f" of {len(columns)}" if isinstance(columns, (list, tuple)) else "")
         + ", needed a list of two feature columns",
     )
-    try:
-        rows = _rows(list(columns), [0.2, 0.7, 0.9, 2.5], [2.0, 2.0, 2.0, 2.0])
-        lengths = _rows(list(columns), [2.0, 2.0, 2.0, 2.0], [1.0, 4.9, 5.1, 6.9])
-    except KeyError as e:
-        expect(False, f"the columns read {e}, needed PetalWidth and PetalLength only")
+    for column in columns:
+        expect_type(
+            hasattr(column, "name") and hasattr(column, "parse_example_spec"),
+            f"columns has a {type(column).__name__}, needed feature columns, of tf.feature_column",
+        )
+    keys = [", ".join(sorted(tf.feature_column.make_parse_example_spec([c]))) for c in columns]
+    expect(
+        sorted(keys) == ["PetalLength", "PetalWidth"],
+        f"the columns read {' and '.join(keys)}, needed PetalWidth and PetalLength",
+    )
+    rows = _rows(list(columns), [0.2, 0.7, 0.9, 2.5], [2.0, 2.0, 2.0, 2.0])
+    lengths = _rows(list(columns), [2.0, 2.0, 2.0, 2.0], [1.0, 4.9, 5.1, 6.9])
     for name, found, low, high in (
         ("PetalWidth", rows, "0.2 and 0.7", "0.9 and 2.5"),
         ("PetalLength", lengths, "1.0 and 4.9", "5.1 and 6.9"),
@@ -118,6 +125,10 @@ def ex2(linear: Any) -> str:
     )
     (train_x, train_y), (test_x, test_y) = _flowers()
     result = linear.evaluate(_input_fn(test_x, test_y))
+    expect(
+        "accuracy" in result,
+        f"a {type(linear).__name__} names no species, so it has no accuracy: needed a classifier",
+    )
     accuracy = float(result["accuracy"])
     expect(
         accuracy >= 0.9,
@@ -147,7 +158,8 @@ def ex3(confusion: Callable[..., Any], classifier: Any) -> str:
         # Where the mistakes lie evenly, only labels like these tell rows from columns.
         ("the test flowers, each labeled one species on", test_x, (test_y + 1) % 3),
     ):
-        found = np.asarray(confusion(classifier, features, labels))
+        with limited(20):  # train_input_fn never ends
+            found = np.asarray(confusion(classifier, features, labels))
         answers = classifier.predict(_input_fn(features, None))
         guesses = np.array([answer["class_ids"][0] for answer in answers])
         needed = np.zeros((3, 3), int)
@@ -217,10 +229,15 @@ def ex5(by_eye: Callable[[Any], Any]) -> str:
     _, (flowers, species) = iris.load_data()
     # In another order, so that no list of answers can be right.
     order = np.random.default_rng(3).permutation(len(species))
-    named = np.asarray(by_eye(flowers.iloc[order].reset_index(drop=True)))
+    told = by_eye(flowers.iloc[order].reset_index(drop=True))
+    named = np.asarray(list(told) if isinstance(told, Iterator) else told)
     expect_type(
         named.shape == (len(species),),
-        f"for {len(species)} flowers it returned shape {named.shape}",
+        f"for {len(species)} flowers it returned the shape {named.shape}, needed a number for each of them",
+    )
+    expect_type(
+        np.issubdtype(named.dtype, np.number),
+        f"it named the first flower {named[0]!r}, needed the number of its species: 0, 1 or 2",
     )
     right = int((named == np.asarray(species)[order]).sum())
     expect(right >= 27, f"{right} of {len(species)} flowers are named correctly, needed 27")

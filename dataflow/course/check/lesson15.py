@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_type, expect_whole
 from dataflow.course.variants import drawn
 
 
@@ -16,8 +16,12 @@ def _copies(trace: Any, kind: str) -> list[str]:
     return [step.op_name for step in trace.steps if step.op_type == kind]
 
 
-def _device(trace: Any, op_type: str) -> set[str]:
-    return {s.device.rpartition("device:")[2] for s in trace.steps if s.op_type == op_type}
+#: What a matrix product may be: tf.matmul, of many at once, or tf.einsum.
+_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum")
+
+
+def _devices(trace: Any, op_types: tuple[str, ...]) -> set[str]:
+    return {s.device.rpartition("device:")[2] for s in trace.steps if s.op_type in op_types}
 
 
 @exercise(
@@ -42,7 +46,8 @@ def ex1(quick: Callable[[Any], Any]) -> str:
         np.allclose(trace.result, middle @ middle, atol=1e-3),
         "the result is not that of the graph above: square, Relu, square",
     )
-    homes = _device(trace, "MatMul")
+    homes = _devices(trace, _PRODUCTS)
+    expect(homes, "the run has no matrix product as a node: use tf.matmul, twice")
     expect(homes == {"GPU:0"}, f"the multiplications run on {', '.join(sorted(homes))}")
     into, out = _copies(trace, "_CopyToDevice"), _copies(trace, "_CopyToHost")
     expect(not out, f"it is copied out of the GPU once more: {', '.join(out)}")
@@ -64,7 +69,7 @@ def ex2(model: Callable[[], Any]) -> str:
 
     with tf.test.pretend_gpus(1), tf.Graph().as_default() as graph:
         step = model()
-        expect(
+        expect_type(
             step is not None and hasattr(step, "graph"),
             f"model returned {type(step).__name__}, needed an operation",
         )
@@ -113,11 +118,10 @@ def _home_of(trace: Any, name: str) -> str:
 )
 def ex3(smallest: Any) -> str:
     """The size from which on multiplying pays on a GPU."""
-    expect_type(
-        isinstance(smallest, (int, np.integer)) and not isinstance(smallest, bool) and smallest > 0,
-        f"smallest is {smallest!r}, needed a whole number",
+    n = expect_whole("smallest", smallest)
+    expect(
+        0 < n < 10**9, f"there are no matrices of {n} x {n}" if n < 1 else f"{n} is far too large"
     )
-    n = int(smallest)
 
     def gains(n: int) -> bool:
         # The round numbers of the lesson's table.

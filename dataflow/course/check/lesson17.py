@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import exercise, expect, expect_number, expect_type
 from dataflow.course.variants import drawn
 
 
@@ -48,6 +50,9 @@ def ex1(cluster: Any, build: Callable[[], Any]) -> str:
         with tf.Session(cluster.target, graph=graph) as session:
             session.run(tf.global_variables_initializer())
             value = session.run(total)
+    value = np.asarray(value)
+    expect(value.size == 1, f"it returned {value.size} numbers, needed one: their sum")
+    value = value.item()
     expect(value == float(v.num), f"the sum is {value}, needed that of {v.num} ones")
     return (
         f"Right: {value}. The result is the same as with everything on one task; what changes is "
@@ -69,10 +74,11 @@ def ex2(loss_and_count: Any) -> str:
         "that is the call, which begins the work; what work returns is its .result()",
     )
     expect_type(
-        isinstance(loss_and_count, (list, tuple)) and len(loss_and_count) == 2,
+        isinstance(loss_and_count, (list, tuple, np.ndarray)) and len(loss_and_count) == 2,
         f"needed what work returns, the loss and the count; got {type(loss_and_count).__name__}",
     )
-    loss, count = (float(x) for x in loss_and_count)
+    loss = expect_number("the loss", loss_and_count[0])
+    count = expect_number("the count", loss_and_count[1])
     expect(math.isfinite(loss), f"the loss is {loss}")
     expect(
         count == 300,
@@ -106,7 +112,19 @@ def ex3(error: Any) -> str:
         f"task:{drawn('lesson17.ex3').task}" in str(error),
         f"this error is about something else: {error}",
     )
+    expect(error.__traceback__, "nothing has raised this error: keep the one that sess.run raises")
+    expect(
+        "job:localhost" not in str(error),
+        "this is the error of a session of its own; needed that of tf.Session(cluster.target)",
+    )
     return "Right: the master looks for the task before anything runs, and says which there are."
+
+
+#: What can square, or multiply each number with itself and add up at once.
+_SQUARING = {
+    *("Mul", "Square", "Pow", "L2Loss", "SquaredDifference"),
+    *("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum"),
+}
 
 
 @exercise(
@@ -123,7 +141,7 @@ def ex4(cluster: Any, squares: Callable[[], Any]) -> str:
         for name in ("/job:worker/task:0", "/job:worker/task:1"):
             kinds = {op.type for op, device in task.items() if device.endswith(name)}
             expect(
-                kinds & {"Mul", "Square", "Pow"},
+                kinds & _SQUARING,
                 f"{name} squares nothing; it has {', '.join(sorted(kinds)) or 'no node'}",
             )
         expect(
@@ -139,7 +157,9 @@ def ex4(cluster: Any, squares: Callable[[], Any]) -> str:
                     f"{size if size is not None else 'an unknown number of'} numbers, at most 8 are allowed",
                 )
         with tf.Session(cluster.target) as session:
-            got = float(session.run(total))
+            value = np.asarray(session.run(total))
+        expect(value.size == 1, f"it returned {value.size} numbers, needed one: their sum")
+        got = float(value.item())
     needed = sum(n * n for n in range(1000))
     expect(abs(got - needed) < 200, f"the sum is {got:,.0f}, needed {needed:,}")
     return f"Right: {needed:,}, by two workers and two small messages."

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.exercise import (
+    exercise,
+    expect,
+    expect_number,
+    expect_type,
+    expect_whole,
+    limited,
+)
 from dataflow.course.variants import drawn
 
 
@@ -26,12 +33,8 @@ def ex1(train_until: Callable[[str, int], Any]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         done = 0
         for last_step in (7, 12, 12, 20):
-            with tf.Graph().as_default():
-                runs = train_until(folder, last_step)
-            expect_type(
-                isinstance(runs, (int, np.integer)) and not isinstance(runs, bool),
-                f"train_until returned {type(runs).__name__}, needed how many runs it made",
-            )
+            with tf.Graph().as_default(), limited(20):
+                runs = expect_whole("what train_until returned", train_until(folder, last_step))
             what = f"train_until(folder, {last_step}) says that it made {runs} runs"
             expect(
                 runs == last_step - done,
@@ -62,19 +65,16 @@ def _wasted(v: Any, n: float) -> float:
 )
 def ex2(n: Any) -> str:
     """How often to save."""
-    expect_type(
-        isinstance(n, (int, float, np.number)) and not isinstance(n, bool) and n >= 1,
-        f"n is {n!r}, needed a number of steps",
-    )
-
+    n = expect_number("n", n)
+    expect(1 <= n < np.inf, f"nobody can save every {n:g} steps")
     v = drawn("lesson20.ex2")
     best = min(range(1, 10_000), key=lambda n: _wasted(v, n))
     why = "written too often" if n < best else "too much is done again"
     expect(
-        abs(float(n) - best) <= 100,
-        f"saving every {n:g} steps wastes {_wasted(v, float(n)):.1f} s in 10,000 steps: {why}",
+        abs(n - best) <= 100,
+        f"saving every {n:,.0f} steps wastes {_wasted(v, n):,.1f} s in 10,000 steps: {why}",
     )
-    return f"Right: {_wasted(v, float(n)):.1f} s in 10,000 steps; the least is at {best}."
+    return f"Right: {_wasted(v, n):.1f} s in 10,000 steps; the least is at {best}."
 
 
 @exercise(
@@ -155,7 +155,8 @@ def ex4(stubborn: Callable[[Any, int], Any]) -> str:
                 needed = min(stop + 1, num_tries)
                 wanted = "done" if needed > len(plan) else plan[needed - 1]
                 try:
-                    got: Any = stubborn(action, num_tries)
+                    with limited(20):
+                        got: Any = stubborn(action, num_tries)
                 except tf.errors.OpError as e:
                     got = type(e).__name__
                 expect(len(calls) == needed, f"{told}: it made {len(calls)} calls, needed {needed}")
