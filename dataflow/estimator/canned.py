@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from dataflow import dtypes
 from dataflow.estimator.heads import Head
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
-from dataflow.feature_column.layers import input_layer, linear_model
+from dataflow.feature_column.layers import (
+    input_layer_of_estimators,
+    linear_model_of_estimators,
+)
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.layers.core import dense, dropout as dropout_layer
 from dataflow.layers.normalization import batch_normalization
 from dataflow.ops import array
+from dataflow.ops.casts import cast
+from dataflow.ops.comparison import equal
 from dataflow.ops.control_flow import group
-from dataflow.ops.graph_functions import control_dependencies
+from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.initializers import glorot_uniform_initializer, zeros_initializer
 from dataflow.ops.moments import zero_fraction
 from dataflow.ops.partitioners import min_max_variable_partitioner
+from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.state import assign_add
 from dataflow.ops.summary import histogram, scalar
+from dataflow.ops.sums import add_n
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.train.adagrad import AdagradOptimizer
 from dataflow.train.adam import AdamOptimizer
@@ -73,21 +81,6 @@ def _dense(net: Tensor, width: int, activation: Any, name: str) -> Tensor:
     return made
 
 
-class Building(NamedTuple):
-    """What the models are built with: those of `tf.contrib.learn` name their variables otherwise.
-
-    ``columns(features, feature_columns)`` and ``layer(net, width, activation, name)`` are the deep
-    model's, ``sums(features, feature_columns, units=, sparse_combiner=)`` is the linear one.
-    """
-
-    columns: Callable[..., Any] = input_layer
-    layer: Callable[..., Any] = _dense
-    sums: Callable[..., Any] = linear_model
-
-
-_BUILDING = Building()
-
-
 def dnn_logits(
     features: Any,
     mode: str,
@@ -98,15 +91,14 @@ def dnn_logits(
     dropout: Any,
     batch_norm: bool,
     partitioner: Callable[..., Any],
-    building: Building = _BUILDING,
 ) -> Tensor:
     """Fully connected layers; to be called in the scope "dnn"."""
     training = mode == ModeKeys.TRAIN
     with variable_scope("input_from_feature_columns", partitioner=partitioner):
-        net = building.columns(features, feature_columns)
+        net = input_layer_of_estimators(features, feature_columns)
     for i, width in enumerate(hidden_units):
         name = f"hiddenlayer_{i}"
-        net = building.layer(net, width, activation_fn, name)
+        net = _dense(net, width, activation_fn, name)
         if dropout is not None and training:
             net = dropout_layer(net, rate=dropout, training=True)
         if batch_norm:
@@ -119,7 +111,7 @@ def dnn_logits(
                     net, momentum=0.999, training=training, name=f"batchnorm_{i}"
                 )
         activation_summaries(net, f"dnn/{name}")
-    logits: Tensor = building.layer(net, units, None, "logits")
+    logits = _dense(net, units, None, "logits")
     activation_summaries(logits, "dnn/logits")
     return logits
 
@@ -158,7 +150,6 @@ def dnn_model_fn(
     batch_norm: bool,
     partitioner: Any,
     config: Any,
-    building: Building = _BUILDING,
 ) -> EstimatorSpec:
     """A deep network; Adagrad with 0.05 by default."""
     check_features(features)
@@ -167,7 +158,7 @@ def dnn_model_fn(
     with variable_scope("dnn", values=list(features.values()), partitioner=partitioner):
         logits = dnn_logits(
             features, mode, head.logits_dimension, hidden_units, feature_columns,
-            activation_fn, dropout, batch_norm, partitioner, building,
+            activation_fn, dropout, batch_norm, partitioner,
         )  # fmt: skip
         return head.create_estimator_spec(
             features,
@@ -189,12 +180,27 @@ def linear_logits(
     units: int,
     feature_columns: Sequence[Any],
     combiner: str,
-    building: Building = _BUILDING,
 ) -> Tensor:
-    """A linear model of the columns, [batch, units], with its summaries."""
-    logits: Tensor = building.sums(features, feature_columns, units=units, sparse_combiner=combiner)
-    activation_summaries(logits, "linear/logits")
+    """A linear model of the columns, [batch, units], with summaries of its weights."""
+    made: dict[Any, Any] = {}
+    logits = linear_model_of_estimators(features, feature_columns, units, combiner, made)
+    bias = array.concat(made.pop("bias"), 0)
+    if units > 1:
+        histogram("bias", bias)
+    else:
+        scalar("bias", bias[0])
+    weights = [v for own in made.values() for v in own]
+    scalar("fraction_of_zero_weights", _fraction_of_zeros(weights))
     return logits
+
+
+def _fraction_of_zeros(variables: Sequence[Any]) -> Tensor:
+    """The fraction of zeros in all ``variables`` together, a float32 scalar."""
+    with name_scope("zero_fraction"):
+        zeros = add_n([reduce_sum(cast(equal(v, 0), dtypes.int64)) for v in variables])
+        total = sum(v.shape.num_elements() for v in variables)
+        fraction: Tensor = cast(zeros, dtypes.float32) / float(total)
+        return fraction
 
 
 def linear_model_fn(
@@ -207,16 +213,13 @@ def linear_model_fn(
     partitioner: Any,
     sparse_combiner: str,
     config: Any,
-    building: Building = _BUILDING,
 ) -> EstimatorSpec:
     """A linear model; Ftrl with min(0.2, 1/sqrt(number of columns)) by default."""
     check_features(features)
     optimizer = optimizer_instance(optimizer, _linear_rate(feature_columns, 0.2))
     partitioner = partitioner or ps_partitioner(config, 64 << 20)
     with variable_scope("linear", values=list(features.values()), partitioner=partitioner):
-        logits = linear_logits(
-            features, head.logits_dimension, feature_columns, sparse_combiner, building
-        )
+        logits = linear_logits(features, head.logits_dimension, feature_columns, sparse_combiner)
         return head.create_estimator_spec(
             features,
             mode,
@@ -242,7 +245,6 @@ def combined_model_fn(
     batch_norm: bool,
     partitioner: Callable[..., Any] | None,
     config: Any,
-    building: Building = _BUILDING,
 ) -> EstimatorSpec:
     """Wide and deep: the sum of both models' logits, each part with its own optimizer.
 
@@ -263,7 +265,7 @@ def combined_model_fn(
             logits.append(
                 dnn_logits(
                     features, mode, head.logits_dimension, dnn_hidden_units, dnn_feature_columns,
-                    dnn_activation_fn, dnn_dropout, batch_norm, partitioner, building,
+                    dnn_activation_fn, dnn_dropout, batch_norm, partitioner,
                 )
             )  # fmt: skip
     if linear_feature_columns:
@@ -276,9 +278,9 @@ def combined_model_fn(
                     head.logits_dimension,
                     linear_feature_columns,
                     linear_sparse_combiner,
-                    building,
                 )
             )
+            activation_summaries(logits[-1], "linear")
 
     def train_op(loss: Tensor) -> Any:
         def make() -> Any:

@@ -25,7 +25,7 @@ from dataflow.ops.comparison import greater_equal, less, logical_and
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.parsing import VarLenFeature
 from dataflow.ops.reduce import reduce_prod
-from dataflow.ops.seeds import counted_as
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.sparse import sparse_reshape
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.string import as_string
@@ -167,6 +167,7 @@ class IdentityCategoricalColumn(KeyedCategoricalColumn):
                 greater_equal(ids, np.int64(0)), less(ids, np.int64(self.number_buckets))
             )
             other = array.fill(array.shape(ids), np.int64(self.default_value))
+            count_left_out(3)  # the bounds and the default are cast there
             return array.where(inside, ids, other)
         message = f"Bucket index for categorical column '{self.key}' must be in [0, {self.number_buckets})"
         with (

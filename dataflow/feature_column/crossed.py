@@ -12,9 +12,10 @@ from dataflow.feature_column.base import (
     as_int64,
 )
 from dataflow.feature_column.categorical import HashedCategoricalColumn
+from dataflow.feature_column.numeric import BucketizedColumn
 from dataflow.feature_column.transformation import FeatureTransformationCache, to_sparse_input
 from dataflow.ops.parsing import VarLenFeature
-from dataflow.ops.seeds import counted_as
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.sparse_cross import sparse_cross_hashed
 from dataflow.ops.sparse_tensor import SparseTensor
 
@@ -79,6 +80,7 @@ class CrossedColumn(CategoricalColumn):
                     f"crossed_column does not support weight_tensor, but the given column "
                     f"populates weight_tensor. Given column: {leaf.name}"
                 )
+            count_left_out(isinstance(leaf, BucketizedColumn))  # its numbers have 32 bits there
             sparse.append(ids)
         inputs = [
             part

@@ -12,6 +12,7 @@ from dataflow.feature_column.base import (
     DenseColumn,
     FeatureColumn,
 )
+from dataflow.feature_column.state import ResourceState
 from dataflow.feature_column.transformation import FeatureTransformationCache, LazyBuilder
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.tensor import Tensor
@@ -22,6 +23,7 @@ from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import add_n, matmul
 from dataflow.ops.partitioned_variable import PartitionedVariable
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sparse import sparse_reshape
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variable_scope import get_variable, variable_scope
@@ -47,6 +49,17 @@ def ordered_columns(feature_columns: Any) -> list[Any]:
     if not columns:
         raise ValueError("feature_columns must not be empty.")
     return sorted(columns, key=lambda c: c.name)
+
+
+def _dense_columns(feature_columns: Any) -> list[Any]:
+    columns = ordered_columns(feature_columns)
+    for column in columns:
+        if not isinstance(column, DenseColumn):
+            raise ValueError(
+                "Items of feature_columns must be a _DenseColumn. You can wrap a categorical column "
+                f"with an embedding_column or indicator_column. Given: {column}"
+            )
+    return columns
 
 
 def same_batch_size(tensors: Sequence[Tensor], columns: Sequence[Any]) -> None:
@@ -92,6 +105,33 @@ def input_layer(
         )
 
 
+def is_feature_column_v2(feature_columns: Sequence[Any]) -> bool:
+    """Whether all are columns of 1.13 and later, and made of such alone."""
+    return all(isinstance(c, FeatureColumn) and c._is_v2_column for c in feature_columns)
+
+
+def input_layer_of_estimators(features: dict[str, Any], feature_columns: Sequence[Any]) -> Tensor:
+    """`input_layer` as canned estimators have it: the weights of all columns are made before anything else."""
+    if not is_feature_column_v2(feature_columns):
+        return input_layer(features, feature_columns)
+    columns = _dense_columns(feature_columns)
+    state, known = ResourceState(model_collections(None)), FeatureTransformationCache(features)
+    with variable_scope(None, default_name="input_layer", values=list(features.values())):
+        _make_weights(columns, state)
+        outputs = []
+        for column in columns:
+            with name_scope(column.name):
+                outputs.append(flat_rows(column, column.get_dense_tensor(known, state)))
+        same_batch_size(outputs, columns)
+        return array.concat(outputs, 1)
+
+
+def _make_weights(columns: Sequence[Any], state: ResourceState) -> None:
+    for column in columns:
+        with variable_scope(column.name, auxiliary_name_scope=False):
+            column.create_state(state)
+
+
 def columns_side_by_side(
     features: dict[str, Any],
     feature_columns: Sequence[Any],
@@ -101,13 +141,7 @@ def columns_side_by_side(
     cols_to_output_tensors: dict[Any, Any] | None = None,
 ) -> Tensor:
     """`input_layer` in the variable scope that is open."""
-    columns = ordered_columns(feature_columns)
-    for column in columns:
-        if not isinstance(column, DenseColumn):
-            raise ValueError(
-                "Items of feature_columns must be a _DenseColumn. You can wrap a categorical column "
-                f"with an embedding_column or indicator_column. Given: {column}"
-            )
+    columns = _dense_columns(feature_columns)
     known = LazyBuilder(features)
     outputs = []
     for column in columns:
@@ -153,10 +187,7 @@ def linear_model(
     Categorical columns are taken as they are, and looked up: only the rows of the categories that
     occur are read and trained.
     """
-    columns = ordered_columns(feature_columns)
-    for column in columns:
-        if not isinstance(column, (DenseColumn, CategoricalColumn)):
-            raise ValueError(f"Items of feature_columns must be columns. Given: {column}")
+    columns = _weighable_columns(feature_columns)
     known = LazyBuilder(features)
     collections = model_collections(weight_collections)
     sums = []
@@ -171,18 +202,72 @@ def linear_model(
                 own = parts_of(weights)
                 others = [v for v in scope.global_variables() if v not in own]
                 cols_to_vars[column] = [*own, *others]
-        bias = get_variable(
-            "bias_weights",
-            shape=[units],
-            initializer=zeros_initializer(),
-            trainable=trainable,
-            collections=collections,
-        )
+        bias = _zeros("bias_weights", [units], collections, trainable)
         if cols_to_vars is not None:
             cols_to_vars["bias"] = parts_of(bias)
-        same_batch_size(sums, columns)
-        total = add_n(sums, name="weighted_sum_no_bias") if len(sums) > 1 else sums[0]
-        return bias_add(total, bias, name="weighted_sum")
+        return _biased_sum(sums, columns, bias)
+
+
+def linear_model_of_estimators(
+    features: dict[str, Any],
+    feature_columns: Sequence[Any],
+    units: int,
+    sparse_combiner: str,
+    cols_to_vars: dict[Any, Any],
+) -> Tensor:
+    """`linear_model` as canned estimators have it: all weights are made before anything else."""
+    if not is_feature_column_v2(feature_columns):
+        return linear_model(
+            features, feature_columns, units, sparse_combiner, cols_to_vars=cols_to_vars
+        )
+    columns = _weighable_columns(feature_columns)
+    collections = model_collections(None)
+    state, known = ResourceState(collections), FeatureTransformationCache(features)
+    weights, sums = [], []
+    with variable_scope(None, default_name="linear_model", values=list(features.values())):
+        for column in columns:
+            with variable_scope(column.name, auxiliary_name_scope=False) as scope:
+                column.create_state(state)
+                weights.append(_zeros("weights", [num_weights(column), units], collections))
+                cols_to_vars[column] = scope.global_variables()
+        bias = _zeros("bias_weights", [units], collections)
+        cols_to_vars["bias"] = parts_of(bias)
+        for column, own in zip(columns, weights, strict=True):
+            with name_scope(column.name):
+                if isinstance(column, CategoricalColumn):
+                    made: Any = column.get_sparse_tensors(known, state)
+                else:
+                    made = column.get_dense_tensor(known, state)
+                sums.append(_counted_sum(column, made, own, sparse_combiner))
+        return _biased_sum(sums, columns, bias)
+
+
+def _weighable_columns(feature_columns: Any) -> list[Any]:
+    columns = ordered_columns(feature_columns)
+    for column in columns:
+        if not isinstance(column, (DenseColumn, CategoricalColumn)):
+            raise ValueError(f"Items of feature_columns must be columns. Given: {column}")
+    return columns
+
+
+def _zeros(name: str, shape: Any, collections: list[str], trainable: bool = True) -> Any:
+    made = get_variable(
+        name,
+        shape=shape,
+        initializer=zeros_initializer(),
+        trainable=trainable,
+        collections=collections,
+    )
+    count_left_out(1)  # a resource variable there
+    return made
+
+
+def _biased_sum(sums: Sequence[Tensor], columns: Sequence[Any], bias: Any) -> Tensor:
+    same_batch_size(sums, columns)
+    # The bias is read, and a sum of one is a sum.
+    count_left_out(1 if len(sums) > 1 else 2)
+    total = add_n(sums, name="weighted_sum_no_bias") if len(sums) > 1 else sums[0]
+    return bias_add(total, bias, name="weighted_sum")
 
 
 def parts_of(variable: Any) -> list[Any]:
@@ -198,19 +283,24 @@ def _weighted_sum(
     collections: list[str],
     trainable: bool,
 ) -> tuple[Tensor, Any]:
-    weights = get_variable(
-        "weights",
-        shape=(num_weights(column), units),
-        initializer=zeros_initializer(),
-        trainable=trainable,
-        collections=collections,
-    )
+    weights = _zeros("weights", [num_weights(column), units], collections, trainable)
     read = (features, collections, trainable)
     if isinstance(column, CategoricalColumn):
         made = column._get_sparse_tensors(*read)
     else:
         made = column._get_dense_tensor(*read)
-    return weighted_sum(column, made, weights, combiner), weights
+    return _counted_sum(column, made, weights, combiner), weights
+
+
+def _counted_sum(column: Any, made: Any, weights: Any, combiner: str) -> Tensor:
+    """`weighted_sum`, which counts as the nodes of TensorFlow: weights are read, ids always made two-dimensional."""
+    if isinstance(column, CategoricalColumn):
+        for part in made:
+            if part is not None:
+                count_left_out(10 if part.shape.ndims == 2 else 2)
+    else:
+        count_left_out(1)
+    return weighted_sum(column, made, weights, combiner)
 
 
 def num_weights(column: Any) -> int:

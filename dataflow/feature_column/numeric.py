@@ -24,6 +24,7 @@ from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.counting import bucketize_op
 from dataflow.ops.parsing import FixedLenFeature
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import TensorShape
 
@@ -193,6 +194,7 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         sparse = SparseTensor(
             indices, array.reshape(ids, [-1]), array.shape(ids, out_type=dtypes.int64)
         )
+        count_left_out(13)  # rows and places are made by two ranges there, joined and transposed
         return IdsAndWeights(sparse, None)
 
 

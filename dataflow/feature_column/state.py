@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.graph.type_aliases import DTypeLike
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import get_variable
 
 
@@ -113,3 +114,12 @@ class ScopedState(KeptState):
         if name not in self._variables[feature_column]:
             feature_column.create_state(self)
         return super().get_variable(feature_column, name)
+
+
+class ResourceState(ScopedState):
+    """Variables in the variable scope that is open, of models whose variables TensorFlow makes as resources."""
+
+    def _make(self, name: str, shape: Any, dtype: Any, trainable: bool, initializer: Any) -> Any:
+        made = super()._make(name, shape, dtype, trainable, initializer)
+        count_left_out(1)  # whether it is initialized is a node of its own there
+        return made

@@ -17,6 +17,7 @@ from dataflow.ops.identity import identity
 from dataflow.ops.partition_stitch import dynamic_partition, parallel_dynamic_stitch
 from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.reshape import reshape
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.selection import where
 from dataflow.ops.sequences import range_, unique
 from dataflow.ops.shape import rank, shape, size
@@ -176,6 +177,7 @@ def embedding_lookup_sparse(
         rows = gather(rows, index)
         axes = 1 if rows.dims is None else len(rows.dims) - 1
         column = reshape(weights, [-1] + [1] * axes)
+        count_left_out(9)  # the shape is made of the rank there
         rows = rows * column
         if combiner == "sum":
             return segment_sum(rows, segments, name=scope)  # type: ignore[no-any-return]
@@ -240,7 +242,10 @@ def safe_embedding_lookup_sparse(
         if weights is not None and combiner != "sum":
             valid = logical_and(valid, greater(weights.values, 0))
         flat = sparse_retain(flat, valid)
-        weights = None if weights is None else sparse_retain(weights, valid)
+        if weights is not None:
+            weights = sparse_retain(weights, valid)
+            # A mask of ones beside the ids' own; weights are looked at in a second round.
+            count_left_out(4 if combiner == "sum" else 19)
         flat, empty = sparse_fill_empty_rows(flat, default_id or 0)
         if weights is not None:
             weights, _ = sparse_fill_empty_rows(weights, 1.0)

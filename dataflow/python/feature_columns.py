@@ -23,6 +23,7 @@ from dataflow.feature_column.base import (
 )
 from dataflow.feature_column.categorical import SequenceCategoricalColumn
 from dataflow.feature_column.layers import (
+    is_feature_column_v2,
     make_parse_example_spec as make_parse_example_spec_v2,
     transform_features as _transform_features_v2,
 )
@@ -146,11 +147,6 @@ class InputLayer:
         if name in ("weights", "trainable_weights", "non_trainable_weights"):
             return getattr(self._read, name.replace("weights", "variables"))
         raise AttributeError(f"InputLayer has no attribute {name!r}")
-
-
-def is_feature_column_v2(feature_columns: Sequence[Any]) -> bool:
-    """Whether all are columns of 1.13 and later, and made of such alone."""
-    return all(isinstance(c, FeatureColumn) and c._is_v2_column for c in feature_columns)
 
 
 def categorical_column_with_vocabulary_file_v2(

@@ -226,7 +226,7 @@ def combined_model_fn(
         with variable_scope("linear", values=list(features.values()), partitioner=cut) as scope:
             joint = bool(params.get("joint_linear_weights"))
             parts.append(_linear_logits(features, head.logits_dimension, linear, joint, scope))
-        activation_summaries(parts[-1], "linear")
+            activation_summaries(parts[-1], "linear")
     logits = parts[0] if len(parts) == 1 else parts[0] + parts[1]
     train = _train_of_both(params, bool(deep), linear)
     return head.create_model_fn_ops(  # type: ignore[no-any-return]

@@ -21,6 +21,7 @@ from dataflow.layers.serialization import get_custom_objects
 from dataflow.ops import array
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.partitioned_variable import PartitionedVariable
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.shapes import TensorShape
@@ -39,6 +40,7 @@ class LayerState(KeptState):
         variable = get_variable(
             name, shape=shape, dtype=dtype, initializer=initializer, trainable=trainable
         )
+        count_left_out(1)  # whether it is initialized is a node of its own there
         own = self._layer._trainable_weights if trainable else self._layer._non_trainable_weights
         own.extend(variable if isinstance(variable, PartitionedVariable) else [variable])
         return variable
