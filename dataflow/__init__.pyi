@@ -57,8 +57,12 @@ from dataflow import (
 )
 from dataflow.compat.v1 import (
     disable_control_flow_v2 as disable_control_flow_v2,
-    disable_tensor_equality as disable_tensor_equality,
     disable_v2_behavior as disable_v2_behavior,
+    enable_v2_behavior as enable_v2_behavior,
+)
+from dataflow.ops.tensor_equality import (
+    disable_tensor_equality as disable_tensor_equality,
+    enable_tensor_equality as enable_tensor_equality,
 )
 from dataflow.data.structure import OptionalSpec as OptionalSpec
 from dataflow.device_spec import DeviceSpec as DeviceSpec

@@ -14,8 +14,6 @@ _ADVICE = {
     "tf.contrib.learn.Estimator(model_fn) or tf.estimator.DNNClassifier.",
     "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
     "tf.train.MonitoredTrainingSession().",
-    "enable_v2_behavior": "TensorFlow 2's behavior is not here as a whole; write tf.enable_eager_execution() "
-    "for a program that runs line by line, or leave the line out for one that builds a graph.",
     "profiler.advise": "look at the times of tf.profiler.profile(run_meta=...).",
     "summary.create_file_writer": "it is TensorFlow 2's; use tf.summary.FileWriter(logdir).",
     "python.debug": "tfdbg is not here; use tf.Print, sess.explain(fetches), or the stepper of "
@@ -64,11 +62,6 @@ _GROUPS = (
         "",
         "lite",
         "there is no converter for phones; save with tf.saved_model.simple_save and convert there.",
-    ),
-    (
-        "",
-        "enable_tensor_equality",
-        "this is TensorFlow 1's behavior; compare with tf.equal.",
     ),
     (
         "",

@@ -8,9 +8,30 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from dataflow.graph.eager import disable_eager_execution, enable_eager_execution
+from dataflow.ops.resource_variables import disable_resource_variables, enable_resource_variables
+from dataflow.ops.tensor_equality import disable_tensor_equality, enable_tensor_equality
+from dataflow.shapes import disable_v2_tensorshape, enable_v2_tensorshape
+
+
+def enable_v2_behavior() -> None:
+    """Turns on what version 2 does by default; call it at the start of the program.
+
+    That is eager execution, resource variables, sizes of shapes that are numbers, and tensors whose ``==`` compares
+    elements. Raises `ValueError` if a graph has already been started.
+    """
+    enable_eager_execution()
+    enable_v2_tensorshape()
+    enable_resource_variables()
+    enable_tensor_equality()
+
 
 def disable_v2_behavior() -> None:
-    """Nothing to do: this is version 1's behavior."""
+    """Turns off what `enable_v2_behavior` turns on: programs are of version 1 by default."""
+    disable_eager_execution()
+    disable_v2_tensorshape()
+    disable_resource_variables()
+    disable_tensor_equality()
 
 
 def enable_control_flow_v2() -> None:
@@ -24,10 +45,6 @@ def control_flow_v2_enabled() -> bool:
 
 def disable_control_flow_v2() -> None:
     """Nothing to do: control flow is made of Switch and Merge nodes."""
-
-
-def disable_tensor_equality() -> None:
-    """Nothing to do: ``==`` compares identity."""
 
 
 def __getattr__(name: str) -> Any:

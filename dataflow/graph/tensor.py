@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dataflow import shapes
 from dataflow.dtypes import DType
+from dataflow.graph.object_reference import Reference
 from dataflow.graph.without_value import WithoutValue
 from dataflow.shapes import Dims, TensorShape
 
@@ -190,11 +191,11 @@ class Tensor(WithoutValue):
     def _as_tf_output(self) -> Tensor:
         return self
 
-    def experimental_ref(self) -> Any:
-        """A hashable reference, for code written for later versions: the tensor, which is one."""
-        return self
+    def experimental_ref(self) -> Reference:
+        """A key that stands for this tensor, in sets and dictionaries; ``deref()`` gives it back."""
+        return Reference(self)
 
-    ref = deref = experimental_ref
+    ref = experimental_ref
 
     def __bool__(self) -> bool:
         raise TypeError(

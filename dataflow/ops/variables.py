@@ -15,6 +15,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import outside_symbolic_graph
 from dataflow.graph.graph import Graph
+from dataflow.graph.object_reference import Reference
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
@@ -607,11 +608,11 @@ class Variable(WithoutValue, metaclass=_MadeByCreators):
     def __iter__(self) -> Any:
         raise TypeError("'Variable' object is not iterable.")
 
-    def experimental_ref(self) -> Any:
-        """A hashable reference, for code of later versions: the variable, which is one."""
-        return self
+    def experimental_ref(self) -> Reference:
+        """A key that stands for this variable, in sets and dictionaries; ``deref()`` gives it back."""
+        return Reference(self)
 
-    ref = deref = experimental_ref
+    ref = experimental_ref
 
     def __repr__(self) -> str:
         return f"<tf.Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}>"

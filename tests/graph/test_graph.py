@@ -224,8 +224,6 @@ def test_set_shape() -> None:
 def test_missing_names_are_explained() -> None:
     with pytest.raises(AttributeError, match="Did you mean tf.matmul"):
         tf.matmull
-    with pytest.raises(AttributeError, match="enable_eager_execution"):
-        tf.enable_v2_behavior
 
 
 def test_scopes_are_those_of_a_thread() -> None:

@@ -6,8 +6,7 @@ import weakref
 from collections.abc import Iterable, Iterator, MutableMapping, MutableSet
 from typing import Any
 
-from dataflow.graph.tensor import Tensor
-from dataflow.ops.variables import Variable
+from dataflow.graph.object_reference import Reference
 
 __all__ = [
     "ObjectIdentityDictionary",
@@ -16,35 +15,6 @@ __all__ = [
     "ObjectIdentityWeakSet",
     "Reference",
 ]
-
-
-class _Reference(type):
-    """Tensors and variables are their own references: their ``ref()`` and ``deref()`` give themselves."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, (Tensor, Variable)) or super().__instancecheck__(instance)
-
-
-class Reference(metaclass=_Reference):
-    """An object as a key that compares by identity; `deref` gives the object."""
-
-    def __init__(self, wrapped: Any) -> None:
-        self._wrapped = wrapped
-
-    def deref(self) -> Any:
-        """The object."""
-        return self._wrapped
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Reference:
-            raise TypeError("Cannot compare wrapped object with unwrapped object")
-        return self._wrapped is other._wrapped
-
-    def __hash__(self) -> int:
-        return id(self._wrapped)
-
-    def __repr__(self) -> str:
-        return f"<Reference wrapping {self._wrapped!r}>"
 
 
 class ObjectIdentityDictionary(MutableMapping[Any, Any]):
