@@ -18,6 +18,31 @@ _STYLE = (
     "text-anchor:middle}.s{font-size:11px;fill:#4a4f55}.b{font-weight:600}"
     "path{fill:none;stroke:#6b7178;stroke-width:1.3}.d{stroke-dasharray:4 3}.h{fill:#6b7178;stroke:none}"
 )
+#: What each color is where the page around the figure is dark (its ``color-scheme``, as JupyterLab's is by
+#: ``course.js``).
+DARK = {
+    "#fff": "#161616",
+    "#ffffff": "#161616",
+    "#fafbfc": "#1e2124",
+    "#8b9199": "#6b7178",
+    "#d9e8f8": "#16304d",
+    "#1f61a8": "#7db4f0",
+    "#eceef0": "#2b2f33",
+    "#6b7178": "#a0a7ae",
+    "#fbe9d2": "#43290a",
+    "#b56a10": "#e3a353",
+    "#eadff8": "#33204f",
+    "#6c3fb5": "#bb9cf0",
+    "#dcf2e3": "#123820",
+    "#1a7f37": "#5fce84",
+    "#c7aff0": "#56358a",
+}
+_STYLE_DARK = "@media (prefers-color-scheme:dark){{text{{fill:#e6e6e6}}.s{{fill:#b9bec4}}path{{stroke:#a0a7ae}}.h{{fill:#a0a7ae}}{}}}".format(
+    "".join(
+        f"[fill='{light}']{{fill:{dark}}}[stroke='{light}']{{stroke:{dark}}}"
+        for light, dark in DARK.items()
+    )
+)
 
 
 class Drawing:
@@ -27,7 +52,7 @@ class Drawing:
         self._parts = [
             f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height}' "
             f"viewBox='0 0 {width} {height}' role='img'><title>{escape(title)}</title>"
-            f"<style>{escape(_STYLE)}</style><rect width='{width}' height='{height}' fill='#fff'/>"
+            f"<style>{escape(_STYLE + _STYLE_DARK)}</style><rect width='{width}' height='{height}' fill='#fff'/>"
         ]
 
     def text(self, x: float, y: float, words: str, kind: str = "") -> None:

@@ -2,8 +2,8 @@
 
     python -m tools.figures
 
-Each function returns one SVG. Sizes are in px; colors are those of the graph view, on white, so that a
-figure can be read in a light and in a dark notebook.
+Each function returns one SVG. Sizes are in px; colors are those of the graph view, in a dark notebook
+the dark ones (`tools.drawing.DARK`).
 """
 
 from __future__ import annotations

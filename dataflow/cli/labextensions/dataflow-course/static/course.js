@@ -1,5 +1,6 @@
 // "All lessons" in JupyterLab's top bar: saves what is open, and goes to the course page. And in a narrow window
-// (a phone, or 200 %) the side panels close when a lesson is opened: beside them it would have 60 pixels.
+// (a phone, or 200 %) the side panels close when a lesson is opened: beside them it would have 60 pixels. Figures of
+// Markdown have dark colors of their own, and are told of the dark theme: to a picture JupyterLab says nothing of it.
 //
 // A prebuilt extension of JupyterLab 4 as its page loads it (a container of module federation), written by hand:
 // one plugin needs no build. Of JupyterLab it takes Lumino's `Widget`, the shell's top bar and side panels, and a command.
@@ -71,6 +72,9 @@
       const widget = new Widget({ node });
       widget.id = "dataflow-all-lessons";
       app.shell.add(widget, "top", { rank: 900 });
+      const style = document.createElement("style");
+      style.textContent = '[data-jp-theme-light="false"] .jp-RenderedMarkdown img { color-scheme: dark }';
+      document.head.append(style);
       void app.restored.then(() => makeRoom(app.shell));
     },
   };
