@@ -1,4 +1,4 @@
-"""Kernels of depthwise convolution: one pass over the image for each tap.
+"""Kernels of depthwise convolution: one pass over the image for each tap (`depthwise_lines`).
 
 Where a channel has several outputs, machine code works on an image that repeats it as often.
 There is machine code for single precision (`direct_depthwise`), and with few taps one
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels import direct_depthwise
+from dataflow.kernels import depthwise_lines, direct_depthwise
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.conv_geometry import Layout, attr_windows, check_gradient, leave_out, phases
 from dataflow.kernels.cuda import depthwise as cuda_depthwise
@@ -118,11 +118,14 @@ def _native_forward(image: Array, weights: Any, windows: list[Window], out: Any)
     return mapping.run(out.shape, [*views, *vectors.reshape(taps, -1)], [out])
 
 
-def _native_input_gradient(grad: Any, weights: Any, windows: list[Window], out: Any) -> bool:
-    """Fills ``out``, as `_native_forward`, with a stride by a convolution for each phase.
+def _forward(image: Array, weights: Any, windows: list[Window], out: Any) -> None:
+    """Fills ``out`` by machine code, or by NumPy; ``weights`` [taps, taps, channels]."""
+    if not _native_forward(image, weights, windows, out):
+        depthwise_lines.forward(image, weights, windows, out)
 
-    Where it returns ``False``, ``out`` is not defined.
-    """
+
+def _input_gradient(grad: Any, weights: Any, windows: list[Window], out: Any) -> bool:
+    """Fills ``out``, as `_forward`, with a stride by a convolution for each phase; ``False`` where there are none."""
     along = [phases(w) for w in windows]
     if along[0] is None or along[1] is None:
         return False
@@ -130,8 +133,7 @@ def _native_input_gradient(grad: Any, weights: Any, windows: list[Window], out: 
         out.fill(0)
     for high, wide in itertools.product(along[0], along[1]):
         taps, target = weights[high.taps, wide.taps], out[:, high.at, wide.at]
-        if not _native_forward(grad, taps, [high.window, wide.window], target):
-            return False
+        _forward(grad, taps, [high.window, wide.window], target)
     return True
 
 
@@ -243,12 +245,8 @@ def depthwise_kernel(
         cuda_depthwise.forward(xp, image, filter, layout.to_last(result), windows)
         return result
     out = xp.zeros(shape, input.dtype)
-    if (
-        xp is np
-        and _is_worthwhile(out, windows)
-        and input.dtype == filter.dtype
-        and _native_forward(_repeated(image, multiplier), _as_single(filter), windows, out)
-    ):
+    if xp is np and _is_worthwhile(out, windows) and input.dtype == filter.dtype:
+        _forward(_repeated(image, multiplier), _as_single(filter), windows, out)
         return layout.from_last(xp, out)
     wide = out.reshape(*shape[:3], channels, multiplier)
 
@@ -293,7 +291,7 @@ def depthwise_backprop_input_kernel(
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], channels, multiplier)
     if xp is np:
         out = np.empty((*sizes[:3], channels * multiplier), out_backprop.dtype)
-        if _is_worthwhile(grad, windows) and _native_input_gradient(
+        if _is_worthwhile(grad, windows) and _input_gradient(
             _as_single(grad), _as_single(filter), windows, out
         ):
             return layout.from_last(xp, _added_up(out, multiplier))
@@ -336,8 +334,9 @@ def depthwise_backprop_filter_kernel(
     if xp is np and _is_worthwhile(grad, windows):
         repeated = np.ascontiguousarray(_repeated(image, sizes[3]))
         result = _native_filter_gradient(repeated, _as_single(grad), windows)
-        if result is not None:
-            return result.reshape(sizes)
+        if result is None:
+            result = depthwise_lines.filter_gradient(repeated, _as_single(grad), windows)
+        return result.reshape(sizes)
 
     total_of_all = xp.zeros(sizes, input.dtype)
 

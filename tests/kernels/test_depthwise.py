@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import depthwise, direct_depthwise
+from dataflow.kernels import depthwise, depthwise_lines, direct_depthwise
 from dataflow.kernels.jit import depthwise_codegen, isa
 from dataflow.windows import window
 from tests.kernels.jit.test_microkernel import COMPILED, assembly
@@ -76,12 +76,25 @@ def test_machine_code_and_numpy_agree(problem: Any, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(direct_depthwise, "_function", lambda *_, **__: None)
     loops = _results(*problem)
     monkeypatch.setattr(depthwise, "_MAX_NATIVE_TAPS", 0)
-    monkeypatch.setattr(depthwise, "_native_input_gradient", lambda *_: False)
+    by_lines = _results(*problem)
+    monkeypatch.setattr(depthwise_lines, "_BLOCK_ELEMENTS", 1000)
+    monkeypatch.setattr(depthwise_lines, "_PIECE_ELEMENTS", 1000)
+    in_blocks = _results(*problem)
+    monkeypatch.setattr(depthwise, "_is_worthwhile", lambda *_: False)
     by_numpy = _results(*problem)
-    for results in (native, loops):
+    for results in (native, loops, by_lines, in_blocks):
         for found, expected in zip(results, by_numpy, strict=True):
             assert found.shape == expected.shape
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_filters_in_half_precision_are_added_up_in_single() -> None:
+    image, grad = np.full((2, 64, 64, 1), 1, np.float16), np.full((2, 64, 64, 1), 0.25, np.float16)
+    grad[:, ::2] = 0.0001
+    windows = [window(64, 1)] * 2
+    found = depthwise_lines.filter_gradient(image, grad, windows)
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found, grad.astype(np.float64).sum(), rtol=1e-3)
 
 
 @pytest.mark.parametrize("problem", [p for p in PROBLEMS if p not in OTHERS])
@@ -174,7 +187,7 @@ def test_the_strided_gradient_of_the_input_is_machine_code(monkeypatch: pytest.M
     def refuse(*_: Any) -> None:
         raise AssertionError("tap by tap")
 
-    monkeypatch.setattr(depthwise, "taps_of", refuse)
+    monkeypatch.setattr(depthwise_lines, "_met", refuse)
     for problem in PROBLEMS[:3]:
         _results(*problem)
     with pytest.raises(AssertionError, match="tap by tap"):  # more taps than a loop has
