@@ -16,8 +16,6 @@ _ADVICE = {
     "tf.train.MonitoredTrainingSession().",
     "profiler.advise": "look at the times of tf.profiler.profile(run_meta=...).",
     "summary.create_file_writer": "it is TensorFlow 2's; use tf.summary.FileWriter(logdir).",
-    "python.debug": "tfdbg is not here; use tf.Print, sess.explain(fetches), or the stepper of "
-    "dataflow_widgets.",
     "sysconfig": "dataflow has no C++ library to build against.",
     "load_op_library": "custom ops in C++ cannot be loaded: there is no TensorFlow runtime here; write "
     "the op with tf.extend.define_op and its kernel in Python, or with tf.py_func.",
@@ -88,19 +86,13 @@ _GROUPS = (
     ),
     (
         "data.experimental",
-        "make_saveable_from_iterator CheckpointInputPipelineHook",
-        "where an iterator stands is not saved; save the number of the elements that were read, and "
-        "begin with dataset.skip(number).",
-    ),
-    (
-        "data.experimental",
         "AutotuneAlgorithm AutotuneOptions DatasetInitializer enable_debug_mode from_list "
         "index_table_from_dataset pad_to_cardinality service snapshot table_from_dataset",
         "it came with TensorFlow 2; make datasets with tf.data.Dataset, and tables with tf.lookup.",
     ),
     (
         "data.experimental",
-        "RaggedTensorStructure TensorArrayStructure dense_to_ragged_batch",
+        "TensorArrayStructure dense_to_ragged_batch",
         "elements of datasets are dense or sparse tensors here; use dataset.padded_batch, or "
         "tf.data.experimental.dense_to_sparse_batch.",
     ),
@@ -125,32 +117,8 @@ _GROUPS = (
         "it was a Kalman filter; use tf.contrib.timeseries.ARRegressor with the same periodicities.",
     ),
     (
-        "contrib.opt",
-        "AGNCustomGetter AGNOptimizer ElasticAverageCustomGetter ElasticAverageOptimizer "
-        "ModelAverageCustomGetter ModelAverageOptimizer DropStaleGradientOptimizer",
-        "it let workers train apart and averaged; use tf.train.SyncReplicasOptimizer, or "
-        "tf.contrib.opt.MovingAverageOptimizer for averages over steps.",
-    ),
-    (
-        "contrib.opt",
-        "GGTOptimizer",
-        "it was a full-matrix Adagrad over a window; use tf.contrib.opt.ShampooOptimizer.",
-    ),
-    (
         "contrib.learn",
-        "binary_svm_head multi_class_head multi_head multi_label_head poisson_regression_head "
-        "regression_head no_op_train_fn Head",
-        "the heads of tf.contrib.estimator (binary_classification_head and its like) do this for "
-        "tf.estimator.Estimator.",
-    ),
-    (
-        "contrib.learn",
-        "DNNEstimator DNNLinearCombinedEstimator LinearEstimator",
-        "use tf.contrib.estimator.DNNEstimator and its like, with a head of tf.contrib.estimator.",
-    ),
-    (
-        "contrib.learn",
-        "SVM LogisticRegressor",
+        "LogisticRegressor",
         "use tf.contrib.learn.LinearClassifier, or scikit-learn's SVC.",
     ),
     (
@@ -166,7 +134,7 @@ _GROUPS = (
     ),
     (
         "contrib.learn",
-        "evaluate infer run_feeds run_n graph_actions BaseEstimator Evaluable Trainable ProblemType",
+        "evaluate infer run_feeds run_n graph_actions BaseEstimator",
         "it was the machinery below tf.contrib.learn.Estimator: use the estimator's methods.",
     ),
     (
@@ -179,7 +147,7 @@ _GROUPS = (
         "RecordInput fuse_op load_and_remap_matrix_initializer load_embedding_initializer "
         "load_linear_multiclass_bias_initializer load_variable_slot_initializer",
         "use tf.data.TFRecordDataset to read, and tf.train.init_from_checkpoint or "
-        "tf.train.WarmStartSettings to begin with other variables.",
+        "tf.estimator.WarmStartSettings to begin with other variables.",
     ),
     (
         "contrib.image",
@@ -193,18 +161,12 @@ _GROUPS = (
     ),
     (
         "contrib.distributions",
-        "Autoregressive VectorDiffeomixture VectorSinhArcsinhDiag PoissonLogNormalQuadratureCompound "
-        "quadrature_scheme_lognormal_gauss_hermite quadrature_scheme_lognormal_quantiles "
-        "quadrature_scheme_softmaxnormal_gauss_hermite quadrature_scheme_softmaxnormal_quantiles "
-        "estimator_head_distribution_regression auto_correlation ConditionalDistribution "
-        "Chi2WithAbsDf InverseGammaWithSoftplusConcentrationRate",
+        "Autoregressive VectorDiffeomixture VectorSinhArcsinhDiag "
+        "PoissonLogNormalQuadratureCompound quadrature_scheme_lognormal_gauss_hermite "
+        "quadrature_scheme_lognormal_quantiles quadrature_scheme_softmaxnormal_gauss_hermite "
+        "quadrature_scheme_softmaxnormal_quantiles estimator_head_distribution_regression",
         "write it with TransformedDistribution, MixtureSameFamily or Independent and "
         "tf.contrib.distributions.bijectors, or subclass Distribution.",
-    ),
-    (
-        "contrib.layers",
-        "make_place_holder_tensors_for_base_features",
-        "make a tf.placeholder for each key of create_feature_spec_for_parsing(columns).",
     ),
     (
         "contrib.layers",
@@ -257,7 +219,7 @@ _GROUPS = (
     ("nn", "experimental", "it came with TensorFlow 2; use tf.nn.dropout."),
     (
         "compat",
-        "forward_compat forward_compatible forward_compatibility_horizon",
+        "forward_compat",
         "dataflow is TensorFlow 1's graph mode; use the names of tf itself.",
     ),
     (
@@ -295,8 +257,7 @@ _GROUPS = (
     ),
     (
         "image",
-        "combined_non_max_suppression non_max_suppression_with_scores "
-        "non_max_suppression_overlaps generate_bounding_box_proposals",
+        "generate_bounding_box_proposals",
         "use tf.image.non_max_suppression, for each class and image.",
     ),
     (
@@ -309,7 +270,7 @@ _GROUPS = (
     (
         "linalg",
         "LinearOperatorBlockLowerTriangular LinearOperatorPermutation LinearOperatorTridiag "
-        "eigh_tridiagonal experimental",
+        "eigh_tridiagonal",
         "it came with TensorFlow 2; use a LinearOperatorFullMatrix or tf.linalg.eigh.",
     ),
     (
@@ -322,7 +283,7 @@ _GROUPS = (
     ),
     (
         "sparse",
-        "bincount cross cross_hashed",
+        "bincount",
         "it came later than TensorFlow 1; use tf.math.bincount "
         "or tf.feature_column.crossed_column.",
     ),
@@ -343,7 +304,7 @@ _GROUPS = (
     ),
     (
         "data",
-        "NumpyIterator DatasetSpec ThreadingOptions",
+        "NumpyIterator ThreadingOptions",
         "it is of eager execution; use tf.data.make_one_shot_iterator(dataset).",
     ),
     (
@@ -423,6 +384,11 @@ _CONTRIB = {
     "text": ("skip-gram sampling", "make the pairs in Python, as lesson 10 does"),
     "verbs": ("RDMA between tasks", "leave it out: tf.cluster chooses the transport"),
 }
+
+
+def paths() -> list[str]:
+    """The paths below ``tf`` that `advice` knows of."""
+    return [*_ADVICE, *(f"contrib.{name}" for name in _CONTRIB)]
 
 
 def advice(path: str) -> str:

@@ -354,6 +354,8 @@ contrib.gan.python.losses : contrib.gan.losses
 contrib.gan.python.features : contrib.gan.features
 contrib.gan.python.eval : contrib.gan.eval
 contrib.gan.python.estimator : contrib.gan.estimator
+contrib.opt.python.training.{elastic_average_optimizer model_average_optimizer agn_optimizer} : contrib.opt
+contrib.opt.python.training.{ggt drop_stale_gradient_optimizer} : contrib.opt
 contrib.opt.python.training.{external_optimizer lazy_adam_optimizer variable_clipping_optimizer} : contrib.opt
 contrib.opt.python.training.{moving_average_optimizer nadam_optimizer} : contrib.opt
 contrib.opt.python.training.{adamax addsign lars_optimizer powersign} : contrib.opt

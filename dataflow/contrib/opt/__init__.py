@@ -1,7 +1,18 @@
-"""``tf.contrib.opt``: more optimizers, and SciPy's for a graph's loss."""
+"""``tf.contrib.opt``: more optimizers, some for workers that train apart, and SciPy's for a graph's loss."""
 
 from dataflow.contrib.opt.adagrad_variants import RegAdagradOptimizer, ShampooOptimizer
 from dataflow.contrib.opt.adam_variants import AdaMaxOptimizer, LazyAdamOptimizer, NadamOptimizer
+from dataflow.contrib.opt.agn_optimizer import AGNCustomGetter, AGNOptimizer
+from dataflow.contrib.opt.drop_stale_gradient_optimizer import DropStaleGradientOptimizer
+from dataflow.contrib.opt.elastic_average_optimizer import (
+    ElasticAverageCustomGetter,
+    ElasticAverageOptimizer,
+)
+from dataflow.contrib.opt.ggt_optimizer import GGTOptimizer
+from dataflow.contrib.opt.model_average_optimizer import (
+    ModelAverageCustomGetter,
+    ModelAverageOptimizer,
+)
 from dataflow.contrib.opt.external_optimizer import (
     ExternalOptimizerInterface,
     ScipyOptimizerInterface,
@@ -31,15 +42,23 @@ from dataflow.namespaces import explain_absent
 from dataflow.ops.clip import clip_by_global_norm
 
 __all__ = [
+    "AGNCustomGetter",
+    "AGNOptimizer",
     "AdaMaxOptimizer",
     "AdamGSOptimizer",
     "AdamWOptimizer",
     "AddSignOptimizer",
     "DecoupledWeightDecayExtension",
+    "DropStaleGradientOptimizer",
+    "ElasticAverageCustomGetter",
+    "ElasticAverageOptimizer",
     "ExternalOptimizerInterface",
+    "GGTOptimizer",
     "LARSOptimizer",
     "LazyAdamGSOptimizer",
     "LazyAdamOptimizer",
+    "ModelAverageCustomGetter",
+    "ModelAverageOptimizer",
     "MomentumWOptimizer",
     "MovingAverageOptimizer",
     "MultitaskOptimizerWrapper",
