@@ -22,7 +22,8 @@ def record_at_once(monkeypatch: pytest.MonkeyPatch) -> list[Recorder]:
     monkeypatch.setattr(plan_recorder, "Recorder", Kept)
     for name, value in (
         *(("RUNS_BEFORE_RECORDING", 1), ("_LEAST_PER_RUN", 1000), ("_RUNS_TO_WAIT", 0)),
-        *(("_RUNS_TIMES_LINES", 0), ("_MOST_RUNS", 100_000)),
+        *(("_MICROSECONDS_FOR_A_KIND", 0.0), ("_MICROSECONDS_FOR_A_LINE", 0.0)),
+        ("_MOST_RUNS", 100_000),
         *(("_LEAST_PART", 0.0), ("_FEWEST_LINES", 1)),
     ):
         monkeypatch.setattr(plan_recorder, name, value)

@@ -16,8 +16,8 @@ import functools
 import hashlib
 import itertools
 import os
+import platform
 import re
-import socket
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -169,7 +169,7 @@ def _host() -> str:
     for place in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
         with contextlib.suppress(OSError):
             machine = machine or Path(place).read_bytes().strip()
-    return hashlib.sha256(socket.gethostname().encode() + b"\0" + machine).hexdigest()[:8]
+    return hashlib.sha256(platform.node().encode() + b"\0" + machine).hexdigest()[:8]
 
 
 def _sync_directory(directory: str) -> None:

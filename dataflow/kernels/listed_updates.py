@@ -100,7 +100,7 @@ class ListedUpdates:
                 release()
 
     def _write(self, refs: Sequence[Any], grads: Sequence[Any], rule: Rule, scalars: Any) -> None:
-        if not is_available() or sum(np.size(x) for x in grads) >= _MOST_ELEMENTS:
+        if sum(np.size(x) for x in grads) >= _MOST_ELEMENTS or not is_available():
             return
         arrays = [ref.array for ref in refs]
         if arrays[0].dtype.char not in "fd":

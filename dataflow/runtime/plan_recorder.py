@@ -48,9 +48,11 @@ from dataflow.runtime.recorded_line import (
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Line
 
-#: Runs as usual before a plan is recorded, by when loops that are stored are loaded (lines that wait for others to be
-#: compiled are tried again); more where there are few lines: recording takes as long as it has run by then.
-RUNS_BEFORE_RECORDING, _RUNS_TIMES_LINES = 10, 4000
+#: The fewest runs as usual before a plan is recorded, by when loops that are stored are loaded (lines that wait for others
+#: to be compiled are tried again).
+RUNS_BEFORE_RECORDING = 10
+#: What recording takes for each kind of line, and for each line: a plan is recorded when its lists would have saved that.
+_MICROSECONDS_FOR_A_KIND, _MICROSECONDS_FOR_A_LINE = 1000.0, 50.0
 #: How many lines are tried in one run: at least, and this part of them.
 _LEAST_PER_RUN, _RUNS_OF_RECORDING = 16, 5
 #: How many runs go by before lines are tried again that wait for a loop.
@@ -78,17 +80,25 @@ def begin(generated: GeneratedPlan, use: Use) -> Callable[..., Any] | None:
         return None
     if "future(" in generated.source:  # lines are shared with other threads
         return None
-    runs = 0
+    runs, runs_before = 0, max(RUNS_BEFORE_RECORDING, _runs_that_pay(generated.lines))
 
     def run(*arguments: Any) -> Any:
         nonlocal runs
         runs += 1
-        if runs >= RUNS_BEFORE_RECORDING:
+        if runs >= runs_before:
             recorder = _recorder_of(generated, use)
-            use(generated, generated.function if recorder is None else recorder.run_as_usual)
+            use(generated, generated.function if recorder is None else recorder.run)
         return generated.function(*arguments)
 
     return run
+
+
+def _runs_that_pay(lines: Iterable[Line]) -> int:
+    """After how many runs lists would have saved what recording these lines takes, if all can be recorded."""
+    ops = [line.op for line in lines if line.op is not None]
+    kinds = {(op.type, tuple(str(x.shape) for x in op.outputs)) for op in ops}
+    cost = _MICROSECONDS_FOR_A_KIND * len(kinds) + _MICROSECONDS_FOR_A_LINE * len(ops)
+    return int(cost / (_SAVED_MICROSECONDS * max(1, len(ops))))
 
 
 def _recorder_of(generated: GeneratedPlan, use: Use) -> Recorder | None:
@@ -158,9 +168,8 @@ class Recorder:
         self._known: dict[Any, Recorded | None] = {}
         #: The values that depend on shapes alone, by local.
         self._numbers: dict[str, Array] = {}
-        self._runs_before = max(RUNS_BEFORE_RECORDING, _RUNS_TIMES_LINES // len(candidates))
         self._per_run = max(_LEAST_PER_RUN, len(candidates) // _RUNS_OF_RECORDING)
-        self._runs, self._left, self._waits = RUNS_BEFORE_RECORDING, 0, 0
+        self._runs, self._left, self._waits = 0, 0, 0
         self._compiles = False
         #: The layouts of the feeds of the runs that are recorded, and how many runs in a row had others.
         self._feeds: Any = None
@@ -170,14 +179,6 @@ class Recorder:
         self._lock = threading.Lock()
         #: Lines that could not be tried: a kernel's writer has a mistake.
         self.failures: list[tuple[int, Exception]] = []
-
-    def run_as_usual(self, *arguments: Any) -> Any:
-        """The plan's function until it has run often enough for its number of lines."""
-        self._runs += 1
-        if self._runs >= self._runs_before:
-            self._runs = 0
-            self._use(self._generated, self.run)
-        return self._generated.function(*arguments)
 
     def run(self, *arguments: Any) -> Any:
         """Runs the plan and tries some of its lines, or writes some of its lists."""

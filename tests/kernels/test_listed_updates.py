@@ -150,3 +150,16 @@ def test_scalars_that_are_constants_and_others_take_turns() -> None:
         assert updates.run((ref,), (gradient,), gradient_descent, (scalar,))
         assert ref.array[0] == before - number
     assert not updates.run((ref,), (gradient,), gradient_descent, (None,))
+
+
+def test_large_updates_need_no_machine_code_for_lists(
+    outcomes: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listed_updates, "is_available", lambda: pytest.fail("compiled"))
+    v = tf.Variable(tf.zeros([1 << 18]))
+    step = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(v * v))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(10):
+            session.run(step)
+    assert not any(outcomes)

@@ -804,6 +804,25 @@ def test_plans_whose_kernels_take_long_are_not_recorded(
     assert (recorder is not None) == gains
 
 
+def test_plans_are_recorded_when_their_lists_would_have_paid(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()  # as plans are recorded outside of these tests
+    x = tf.placeholder(tf.float32, [3])
+    different = tf.tanh(tf.reduce_sum(x) + tf.nn.softmax(x)[:2])
+    equal = x
+    for _ in range(200):
+        equal = tf.cumsum(equal)
+    runs = []
+    with tf.Session() as session:
+        for y in (different, equal):
+            plan, _ = session.plan_for(y, {x: normal(3)})
+            runs.append(plan_recorder._runs_that_pay(plan.generated.lines))
+    few, many = runs
+    assert few > 200
+    assert many < 50
+
+
 def test_a_list_reuses_memory_that_nobody_reads_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     write = call_list.CallWriter.list

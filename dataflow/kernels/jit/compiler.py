@@ -13,8 +13,8 @@ Results are bit for bit those of the NumPy ops in the same order (`step_codegen`
 functions such as ``exp``), so it does not matter when a loop replaces them: it is compiled in the
 background once it has been requested often enough (loading llvmlite takes 0.1 s, compiling a loop
 10 ms, both mostly without the interpreter lock), or loaded from disk, where an earlier process has
-stored it (`code_cache`), without LLVM (`object_file`). At first it is compiled quickly (`made_twice`). Until then, and where llvmlite is not installed, `JitEntry.get` returns
-``None`` and the caller uses NumPy.
+stored it (`code_cache`), without LLVM (`object_file`). At first it is compiled quickly (`made_twice`). Until then, and
+where llvmlite is not installed, `JitEntry.get` returns ``None`` and the caller uses NumPy.
 
 Code that rounds differently from NumPy (sums in another order) is compiled by the first call that
 requests it (``at_once``), so that all calls give the same result.
@@ -214,9 +214,9 @@ class NotStored(Exception):
 
 
 class _Thread(threading.local):
-    """What this thread may do now: nothing but load code."""
+    """What this thread may do now: nothing but load code without LLVM; load it and no more."""
 
-    only_stored = False
+    only_stored, compiles = False, True
 
 
 _here = _Thread()
@@ -247,7 +247,15 @@ def compile_loop(loop: Loop) -> Function:
         needed_isa()  # has instructions that convert such numbers; others would call a library
         # Compiled quickly, conversions of subnormal ones are made by other instructions, with other results.
         return Function(loop, compile_source(text_of(loop), "loop", "objects"))
-    return made_twice(text_of(loop), ("loop", "objects"), functools.partial(Function, loop))
+    return loop_made_twice(loop, ("loop", "objects"), functools.partial(Function, loop))
+
+
+def loop_made_twice(
+    loop: Loop, names: Sequence[str], make: Callable[[list[int]], Improved]
+) -> Improved:
+    """As `made_twice`. Compiled quickly, a loop calls NumPy for all functions: to find out which may be written out takes
+    two loops more."""
+    return made_twice(source(loop), names, make, better=functools.partial(text_of, loop))
 
 
 #: Functions that are written inline, several times as fast, where they give NumPy's bits.
@@ -263,19 +271,27 @@ def text_of(loop: Loop) -> str:
 
 
 @functools.cache
+def _checked_loop(op: str) -> tuple[Loop, str]:
+    """A loop of one of these functions, and its text, written out."""
+    loop = Loop("float32", "v", ((op, (0,)),), ((1, "v"),))
+    return loop, source(loop, frozenset({op}))
+
+
+@functools.cache
 def inlined() -> frozenset[str]:
     """The single-precision functions that are written inline: those whose steps give the same bits as
     NumPy on this processor, for a sample of numbers of every magnitude."""
+    compiled = [
+        Function(loop, compile_source(text, "loop", "objects", level=QUICKLY))
+        for loop, text in (_checked_loop(op) for op, _ in _WRITTEN_OUT)
+    ]
     # About 64 numbers of each sign and exponent, including subnormals, infinities and NaN.
     x = np.arange(0, 1 << 32, 131_071, dtype=np.uint32).view(np.float32)
     got = np.empty_like(x)
     found = set()
-    for op, name in _WRITTEN_OUT:
-        loop = Loop("float32", "v", ((op, (0,)),), ((1, "v"),))
-        text = source(loop, frozenset({op}))
-        addresses = compile_source(text, "loop", "objects", level=QUICKLY)
+    for function, (op, name) in zip(compiled, _WRITTEN_OUT, strict=True):
         with Computing():
-            Function(loop, addresses)(x.size, address_of(x), address_of(got))
+            function(x.size, address_of(x), address_of(got))
             wanted = getattr(np, name)(x)
         same = (got.view(np.uint32) == wanted.view(np.uint32)) | (np.isnan(got) & np.isnan(wanted))
         if same.all():
@@ -295,36 +311,57 @@ def compile_source(
         return _load(_code_of(text, level), text, names, data)
 
 
-def made_twice(text: str, names: Sequence[str], make: Callable[[list[int]], Improved]) -> Improved:
-    """What ``make`` makes of the addresses of the functions in a text. They are compiled quickly, and well when the
-    process has lived for some seconds (`drafts`): `use` of what was made is then given other addresses.
+def made_twice(
+    text: str,
+    names: Sequence[str],
+    make: Callable[[list[int]], Improved],
+    *,
+    better: Callable[[], str] | None = None,
+    counted: Sequence[str] = (),
+) -> Improved:
+    """What ``make`` makes of the addresses of the functions in a text. They are compiled quickly, and well when they
+    have run often (`drafts`): `use` of what was made is then given other addresses.
 
     Well compiled, code takes four times as long to compile, and half to all of the time to run; the first
-    hundred steps of a small network do not make up for that. Both give the same bits.
+    hundred steps of a small network do not make up for that. Both give the same bits. ``better``: the text that is then
+    compiled, which may take compiling to find; ``counted``: the functions in ``text`` whose runs count, if not ``names``.
     """
     from dataflow.kernels.jit import drafts
 
+    well = text if better is None else _found_without_compiling(better)
+    count = drafts.Count(text, counted or names)
     with _lock:
-        code = _stored(text, WELL)
-        if code is not None:
-            return make(_load(code, text, names))
-        old = _load(_code_of(text, QUICKLY), text, names)
+        code = None if well is None else _stored(well, WELL)
+        if code is not None and well is not None:
+            return make(_load(code, well, names))
+        old = _load(_code_of(count.text, QUICKLY), text, names, count.data)
     made = make(old)
 
     def improve() -> None:
-        new = compile_source(text, *names)
+        new = compile_source(well or better(), *names)  # type: ignore[misc]
         made.use(new)
         drafts.replace(dict(zip(old, new, strict=True)))
 
-    drafts.improve_later(improve)
+    drafts.improve_later(count, improve)
     return made
+
+
+def _found_without_compiling(text: Callable[[], str]) -> str | None:
+    """A text; ``None`` where code is needed to find it that no earlier process has compiled."""
+    before, _here.compiles = _here.compiles, False
+    try:
+        return text()
+    except NotStored:
+        return None
+    finally:
+        _here.compiles = before
 
 
 def _code_of(text: str, level: int) -> bytes:
     """The object file of an assembly, which is stored if it was not."""
     code = _stored(text, level)
     if code is None:
-        if _here.only_stored:
+        if _here.only_stored or not _here.compiles:
             raise NotStored
         code = _compiled(text, level)
         from dataflow.kernels.jit import code_cache

@@ -113,7 +113,8 @@ def need(isa: Isa, group: Group) -> None:
     table(isa)
     text = source(isa, group)
     if group == PACKS:
-        made_twice(text, ("where",), functools.partial(_Filled, isa))
+        packs = "pack_rows", "pack_transposed", "pack_left"
+        made_twice(text, ("where",), functools.partial(_Filled, isa), counted=packs)
         return
     # On x86-64 tiles are in the processor's language.
     level = WELL if group == TAPS or isa is NEON else QUICKLY

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_types import Array
-from dataflow.kernels.jit.compiler import JitEntry, made_twice, text_of
+from dataflow.kernels.jit.compiler import JitEntry, loop_made_twice
 from dataflow.kernels.jit.step_codegen import Loop
 
 #: LLVM's types of index arrays, by NumPy's character code.
@@ -60,7 +60,7 @@ class RowFunction:
 
 
 def _compile(loop: Loop) -> RowFunction:
-    return made_twice(text_of(loop), ("objects",), functools.partial(RowFunction, loop.letters))
+    return loop_made_twice(loop, ("objects",), functools.partial(RowFunction, loop.letters))
 
 
 class RowLoop:

@@ -6,6 +6,7 @@ import functools
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,62 @@ def test_a_loop_has_the_same_bits_before_and_after() -> None:
     assert not drafts.num_waiting()
 
 
+def test_quick_code_counts_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[Any] = []
+    monkeypatch.setattr(drafts, "improve_later", lambda count, _: counts.append(count))
+    function = compile_loop(LOOP)
+    for runs in (1, 2):
+        _result(function)
+        assert counts[0]() == 2 * runs  # ``objects`` calls ``loop``
+
+
+def test_only_code_that_runs_often_is_improved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts._Improver, "_work", lambda _: None)
+    now, runs, improver = 0.0, {"often": 100, "once": 1}, drafts._Improver()
+    monkeypatch.setattr(time, "process_time", lambda: now)
+    improved: list[str] = []
+    for name in runs:
+        improver.add(
+            functools.partial(runs.__getitem__, name), functools.partial(improved.append, name)
+        )
+
+    def improve() -> None:
+        while (found := improver._next()) is not None:
+            found.improve()
+
+    improve()
+    assert not improved
+    now = 5.0
+    improve()
+    assert improved == ["often"]
+    runs["once"] = 100
+    now = 9.9
+    improve()
+    assert improved == ["often"]
+    now = 10.0
+    improve()
+    assert improved == ["often", "once"]
+
+
+def test_functions_are_written_out_only_in_better_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler.inlined.cache_clear()
+    real, texts = compiler._compiled, []
+
+    def compiled(text: str, level: int) -> bytes:
+        texts.append(text)
+        return real(text, level)
+
+    monkeypatch.setattr(compiler, "_compiled", compiled)
+    quick = _result(function := compile_loop(LOOP))
+    assert len(texts) == 1
+    drafts.finish()
+    assert len(texts) == 4  # the loop, and the two by which it is found out what may be written out
+    assert_same_bits(_result(function), quick)
+    compiler.inlined.cache_clear()
+    assert_same_bits(_result(compile_loop(LOOP)), quick)
+    assert len(texts) == 4
+
+
 def test_what_was_compiled_quickly_is_stored_too(monkeypatch: pytest.MonkeyPatch) -> None:
     compile_loop(LOOP)
     monkeypatch.setattr(compiler, "_compiled", lambda *_: pytest.fail("compiled again"))
@@ -104,7 +161,7 @@ def test_a_fork_improves_code_although_its_parent_was_about_to() -> None:
         "child = os.fork()\n"
         "if not child:\n"
         "    done = []\n"
-        "    drafts.improve_later(lambda: done.append(1))\n"
+        "    drafts.improve_later(lambda: 0, lambda: done.append(1))\n"
         "    drafts.finish()\n"
         "    os._exit(len(done))\n"
         "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
@@ -182,3 +239,10 @@ def test_a_subnormal_number_times_a_bool_is_flushed_as_numpy_does(dtype: str) ->
             wanted = np.multiply(dy, np.greater(x, 0))
         assert_same_bits(got, wanted)
         drafts.finish()
+
+
+def test_swaps_of_a_transpose_are_blocks_of_their_own() -> None:
+    isa = needed_isa()
+    blocks = shared.source(isa, shared.PACKS).split(":\n")
+    swaps = [block.count(f"shufflevector {isa.vector} %") for block in blocks]
+    assert max(swaps) == isa.lanes  # LLVM's time grows much faster than a block
