@@ -59,18 +59,20 @@ def is_nested() -> bool:
 def reset_default_graph() -> None:
     """Starts a new, empty default graph; raises `AssertionError` inside a ``with graph`` block.
 
-    With eager execution there is nothing to reset.
+    With eager execution the values stay, and so does the seed: collections, the global step and the numbers
+    in layers' names begin anew.
     """
     global _global_graph
-    if _global_graph is not None and _global_graph.executes_eagerly:
-        return
     if _stacks.graphs:
         raise AssertionError(
             "Do not use tf.reset_default_graph() to clear nested graphs: leave the "
             "`with graph.as_default():` block first, or use a new tf.Graph()."
         )
     with _global_lock:
-        _global_graph = None
+        if _global_graph is not None and _global_graph.executes_eagerly:
+            _global_graph.forget_collections()  # type: ignore[attr-defined]
+        else:
+            _global_graph = None
 
 
 @contextlib.contextmanager

@@ -116,6 +116,13 @@ class EagerGraph(Graph):
             self._kinds.clear()
             _restart()
 
+    def forget_collections(self) -> None:
+        """Begins anew with collections, and with the numbers in names: attachments that have ``forget_names``."""
+        self._collections = {}
+        for kept in self.attachments.values():
+            if hasattr(type(kept), "forget_names"):
+                kept.forget_names()
+
     def forget_names(self, names: Any = None) -> Any:
         """Begins anew with collections, seed and what others keep here, or goes back to ``names``.
 

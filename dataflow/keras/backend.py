@@ -82,6 +82,10 @@ class _State:
         self.calls = _Calls()
         self.independent: set[Any] = set()
 
+    def forget_names(self) -> None:
+        """Numbers layers from the start."""
+        self.uids.clear()
+
 
 def _state(graph: Graph | None = None) -> _State:
     graph = graph or default_graph()

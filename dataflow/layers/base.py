@@ -103,8 +103,16 @@ class InputSpec:
         )
 
 
+class _LayerNumbers(Counter[str]):
+    """How many layers of a kind a graph has."""
+
+    def forget_names(self) -> None:
+        """Numbers layers from the start."""
+        self.clear()
+
+
 def _numbered(kind: str) -> str:
-    numbers = default_graph().attachments.setdefault("layer_names", Counter())
+    numbers = default_graph().attachments.setdefault("layer_names", _LayerNumbers())
     numbers[kind] += 1
     return f"{kind}_{numbers[kind]}"
 

@@ -46,6 +46,10 @@ class _VariableStore:
         self.partitioned: dict[str, PartitionedVariable] = {}
         self.scope_counts: dict[str, int] = {}
 
+    def forget_names(self) -> None:
+        """Numbers scopes from the start."""
+        self.scope_counts.clear()
+
 
 def variable_store() -> _VariableStore:
     """What `get_variable` knows of the default graph."""
