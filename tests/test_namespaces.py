@@ -92,7 +92,9 @@ def test_what_is_a_tensor() -> None:
         v = tf.Variable(1.0)
         sparse = tf.SparseTensor([[0, 0]], [1.0], [1, 1])
         assert all(tf.is_tensor(t) for t in (x, v, sparse, tf.IndexedSlices(x, [0])))
-        assert not any(tf.is_tensor(t) for t in (1.0, [x], "x", x.op, None))
+        parts = tf.get_variable("parts", [4], partitioner=tf.fixed_size_partitioner(2))
+        for no in (1.0, [x], "x", x.op, None, tf.ragged.constant([[1], [2, 3]]), parts):
+            assert not tf.is_tensor(no) and not tf.contrib.framework.is_tensor(no)
 
 
 def test_graphs_are_built_unless_a_program_says_otherwise() -> None:

@@ -45,7 +45,6 @@ from dataflow.contrib.values_of_variables import (
     assign_from_values,
     assign_from_values_fn,
 )
-from dataflow.graph.conversion import is_tensor_like as is_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.namespaces import explain_absent
 from dataflow.ops.array import broadcast_to
@@ -70,6 +69,7 @@ from dataflow.ops.sequences import argsort, sort
 from dataflow.ops.shape_assertions import assert_scalar
 from dataflow.ops.sparse_tensor import convert_to_tensor_or_sparse_tensor
 from dataflow.ops.state import assign, is_variable_initialized
+from dataflow.ops.tensor_values import is_tensor
 from dataflow.ops.type_specs import BoundedTensorSpec, TensorSpec
 from dataflow.ops.variable_lists import global_variables
 from dataflow.python.framework.ops import prepend_name_scope, strip_name_scope

@@ -40,9 +40,7 @@ class PrivateNames(Training):
     def _targets(self) -> list[Any]:
         return self.targets
 
-    @_read
-    def _feed_targets(self) -> list[Any]:
-        return self.targets
+    _feed_targets = _targets
 
     @_read
     def _feed_sample_weights(self) -> list[Any]:

@@ -16,7 +16,7 @@ from dataflow.ops.identity import ensure_shape, identity
 from dataflow.ops.pad import pad
 from dataflow.ops.permute import reverse, transpose as transpose_axes
 from dataflow.ops.reshape import reshape
-from dataflow.ops.seeds import count_left_out
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.shape import shape
 from dataflow.ops.slicing import slice_
 from dataflow.ops.static_value import static_value
@@ -128,11 +128,15 @@ def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Tensor:
             lambda: flip_up_down(flip_left_right(image)),
             lambda: flip_left_right(transpose(image)),
         ]
+        # All turns are there in TensorFlow, as the cases of a choice, though k be a number; sizes are checked.
+        is_known = image.dims is not None and None not in image.dims
+        num_nodes = (62 if is_known else 84) + (not isinstance(k, Tensor))
         known = static_value(k) if isinstance(k, Tensor) else k
-        if known is not None:
-            return turns[int(known) % 4]()
-        turned: Tensor = switch_case(floormod(cast(k, dtypes.int32), 4), turns)
-        return turned
+        with counted_as(num_nodes):
+            if known is not None:
+                return turns[int(known) % 4]()
+            turned: Tensor = switch_case(floormod(cast(k, dtypes.int32), 4), turns)
+            return turned
 
 
 # ---- cutting and padding -----------------------------------------------------------------

@@ -17,6 +17,7 @@ from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import as_image
 from dataflow.ops.pad import pad
 from dataflow.ops.reshape import reshape
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.shape import shape
 from dataflow.ops.tile import tile
 
@@ -61,9 +62,10 @@ def psnr(a: TensorLike, b: TensorLike, max_val: Any, name: str | None = None) ->
 def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
     """``(dy, dx)``: differences to the next pixel, zero in the last row and column."""
     image = as_image(image, (4,))
-    dy = pad(image[:, 1:, :, :] - image[:, :-1, :, :], [[0, 0], [0, 1], [0, 0], [0, 0]])
-    dx = pad(image[:, :, 1:, :] - image[:, :, :-1, :], [[0, 0], [0, 0], [0, 1], [0, 0]])
-    return dy, dx
+    with counted_as(34):  # zeros of the image's sizes are joined to the differences there
+        dy = pad(image[:, 1:, :, :] - image[:, :-1, :, :], [[0, 0], [0, 1], [0, 0], [0, 0]])
+        dx = pad(image[:, :, 1:, :] - image[:, :, :-1, :], [[0, 0], [0, 0], [0, 1], [0, 0]])
+        return dy, dx
 
 
 def ssim(
@@ -215,10 +217,11 @@ def sobel_edges(image: TensorLike) -> Tensor:
 
     image = as_image(image, (4,))
     kernel = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], image.dtype.as_numpy_dtype)
-    filters = _for_each_channel(np.stack([kernel, kernel.T], -1)[:, :, None, :], image)
-    padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
-    out = depthwise_op(padded, filters, strides=[1, 1, 1, 1], padding="VALID")
-    result = reshape(out, concat([shape(image), [2]], 0))
+    with counted_as(20):  # the filters are repeated for the channels in the graph
+        filters = _for_each_channel(np.stack([kernel, kernel.T], -1)[:, :, None, :], image)
+        padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
+        out = depthwise_op(padded, filters, strides=[1, 1, 1, 1], padding="VALID")
+        result = reshape(out, concat([shape(image), [2]], 0))
     if image.dims is not None:
         result.set_shape((*image.dims, 2))
     return result

@@ -10,15 +10,14 @@ from dataflow.graph.conversion import dense_types
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.indexed_slices import IndexedSlices
-from dataflow.ops.ragged_tensor import RaggedTensor
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variables import Variable
 
 
 def is_tensor(x: Any) -> bool:
-    """True for tensors, variables, and what is made of several tensors."""
-    kinds = (Tensor, Variable, IndexedSlices, SparseTensor, RaggedTensor, *dense_types)
+    """True for tensors, variables, `SparseTensor` and `IndexedSlices`; False for a `RaggedTensor`, as in 1.15."""
+    kinds = (Tensor, Variable, IndexedSlices, SparseTensor, *dense_types)
     return isinstance(x, kinds) or bool(getattr(x, "is_tensor_like", False))
 
 

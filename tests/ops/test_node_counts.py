@@ -174,6 +174,12 @@ def translated() -> Any:
 
 columns: Any = tf.feature_column
 COUNTED: dict[str, Any] = {
+    "rot90": lambda: tf.image.rot90(given(8, 8, 3)),
+    "rot90-batch": lambda: tf.image.rot90(given(2, 8, 8, 3), 3),
+    "rot90-unknown": lambda: tf.image.rot90(rows(8, 8, 3), 3),
+    "rot90-tensor": lambda: tf.image.rot90(given(4, 4, 1), tf.placeholder(tf.int32, [])),
+    "sobel": lambda: tf.image.sobel_edges(rows(8, 8, 3)),
+    "image-gradients": lambda: tf.image.image_gradients(rows(8, 8, 3)),
     "weights": lambda: squared(weights=rows(1)),
     "weights-list": lambda: squared(weights=[[1.0], [2.0]]),
     "weights-scalar": lambda: squared(weights=given()),
@@ -258,6 +264,12 @@ COUNTED: dict[str, Any] = {
 }
 #: The number of nodes, then the seeds of the random ops among them.
 NUM_NODES = {
+    "rot90": [64],
+    "rot90-batch": [64],
+    "rot90-unknown": [86],
+    "rot90-tensor": [64],
+    "sobel": [21],
+    "image-gradients": [35],
     "weights": [149],
     "weights-list": [150],
     "weights-scalar": [33],

@@ -156,7 +156,6 @@ def test_static_values_of_what_is_no_tensor() -> None:
     for held in (tf.Variable(1.0), tf.placeholder(tf.float32), tf.SparseTensor([[0]], [1.0], [2])):
         assert tf.get_static_value(held) is None
         assert tf.is_tensor(held)
-    assert tf.is_tensor(tf.ragged.constant([[1]]))
     x = tf.constant(3)
     evaluate = pywrap_tensorflow.TF_TryEvaluateConstant_wrapper
     assert evaluate(x.graph._c_graph, x._as_tf_output()) == 3
