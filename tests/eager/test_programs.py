@@ -73,6 +73,8 @@ tf.set_random_seed(5)
 drawn = tf.random.uniform([2]).numpy()
 tf.set_random_seed(5)
 tf.reset_default_graph()
+# values and the seed stay
+assert tf.random.uniform([2]).numpy().tolist() == drawn.tolist()
 assert tf.train.get_or_create_global_step().numpy() == 0
 assert tf.get_collection("kept") == [] and tf.keras.layers.Dense(1).name == "dense"
 for name in ("dense_2", "dense_1"):
@@ -80,8 +82,6 @@ for name in ("dense_2", "dense_1"):
     old(tf.ones([1, 1]))
     assert (old.name, old.weights[0].name) == (name, "dense/kernel:0")
     tf.reset_default_graph()
-# values and the seed stay
-assert tf.random.uniform([2]).numpy().tolist() == drawn.tolist()
 assert (value + 1.0).numpy() == 2.0 and model(tf.ones([3, 1])).shape == [3, 1]
 with tf.Graph().as_default():
     try:
