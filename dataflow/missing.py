@@ -138,16 +138,9 @@ _GROUPS = (
         "it was the machinery below tf.contrib.learn.Estimator: use the estimator's methods.",
     ),
     (
-        "contrib.training",
-        "RandomStrategy",
-        "read with tf.data.",
-    ),
-    (
         "contrib.framework",
-        "RecordInput fuse_op load_and_remap_matrix_initializer load_embedding_initializer "
-        "load_linear_multiclass_bias_initializer load_variable_slot_initializer",
-        "use tf.data.TFRecordDataset to read, and tf.train.init_from_checkpoint or "
-        "tf.estimator.WarmStartSettings to begin with other variables.",
+        "RecordInput fuse_op",
+        "use tf.data.TFRecordDataset to read; leave fuse_op out: sessions compile graphs by themselves.",
     ),
     (
         "contrib.image",
@@ -185,12 +178,7 @@ _GROUPS = (
     ),
     (
         "contrib.estimator",
-        "boosted_trees_classifier_train_in_memory boosted_trees_regressor_train_in_memory",
-        "use tf.estimator.BoostedTreesClassifier or BoostedTreesRegressor with train_in_memory=True.",
-    ),
-    (
-        "contrib.estimator",
-        "SavedModelEstimator export_all_saved_models export_saved_model_for_mode",
+        "SavedModelEstimator",
         "they wrote and read SavedModels of several modes; use "
         "estimator.experimental_export_all_saved_models and tf.saved_model.loader.load.",
     ),
@@ -314,9 +302,8 @@ _GROUPS = (
     ),
     (
         "contrib.distribute",
-        "AllReduceCrossDeviceOps DistributionStrategy Monitor MultiWorkerAllReduce StandardInputStep "
-        "StandardSingleLossStep Step UpdateContext get_cross_replica_context get_distribution_strategy "
-        "has_distribution_strategy initialize_tpu_system require_replica_context "
+        "Monitor MultiWorkerAllReduce StandardInputStep StandardSingleLossStep Step "
+        "UpdateContext initialize_tpu_system require_replica_context "
         "run_standard_tensorflow_server",
         "it went before tf.distribute was finished; use tf.distribute's names.",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from dataflow.distribute.reduction import CrossDeviceOps as CrossDeviceOps
+from dataflow.distribute.reduction import CrossDeviceOps as CrossDeviceOps, NcclAllReduce
 from dataflow.distribute.replica_threads import ReplicaContext as ReplicaContext
 from dataflow.distribute.strategies import (
     MirroredStrategy as _MirroredStrategy,
@@ -14,6 +14,7 @@ from dataflow.distribute.strategies import (
     TPUStrategy as TPUStrategy,
 )
 from dataflow.distribute.strategy import (
+    Strategy,
     get_loss_reduction as get_loss_reduction,
     get_replica_context as get_replica_context,
     get_strategy as get_strategy,
@@ -21,8 +22,29 @@ from dataflow.distribute.strategy import (
     in_cross_replica_context as in_cross_replica_context,
 )
 from dataflow.namespaces import explain_absent
+from dataflow.python.strategy_names import get_cross_replica_context as get_cross_replica_context
 
 __getattr__ = explain_absent(__name__)
+
+
+DistributionStrategy = Strategy
+get_distribution_strategy = get_strategy
+has_distribution_strategy = has_strategy
+
+
+class AllReduceCrossDeviceOps(NcclAllReduce):
+    """`CrossDeviceOps` by its name; what it is given is kept and changes nothing."""
+
+    def __init__(
+        self,
+        all_reduce_alg: str = "nccl",
+        num_packs: int = 1,
+        agg_small_grads_max_bytes: int = 0,
+        agg_small_grads_max_group: int = 10,
+    ) -> None:
+        super().__init__(num_packs)
+        self.all_reduce_alg = all_reduce_alg
+        self.agg_small_grads = (agg_small_grads_max_bytes, agg_small_grads_max_group)
 
 
 class DistributeConfig(NamedTuple):

@@ -11,6 +11,12 @@ from dataflow.contrib.arg_scopes import (
     current_arg_scope,
     has_arg_scope,
 )
+from dataflow.contrib.checkpoint_matrices import (
+    load_and_remap_matrix_initializer,
+    load_embedding_initializer,
+    load_linear_multiclass_bias_initializer,
+    load_variable_slot_initializer,
+)
 from dataflow.contrib.model_variables import (
     VariableDeviceChooser,
     add_model_variable,
@@ -186,8 +192,12 @@ __all__ = [
     "is_strictly_increasing",
     "is_tensor",
     "list_variables",
+    "load_and_remap_matrix_initializer",
     "load_checkpoint",
+    "load_embedding_initializer",
+    "load_linear_multiclass_bias_initializer",
     "load_variable",
+    "load_variable_slot_initializer",
     "local_variable",
     "model_variable",
     "nest",

@@ -37,7 +37,11 @@ from dataflow.ops.clip import clip_by_norm
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.variable_lists import trainable_variables
-from dataflow.train.device_setter import GreedyLoadBalancingStrategy, byte_size_load_fn
+from dataflow.train.device_setter import (
+    GreedyLoadBalancingStrategy,
+    RandomStrategy,
+    byte_size_load_fn,
+)
 from dataflow.train.feeding_queue_runner import FeedingQueueRunner
 from dataflow.train.global_step import get_or_create_global_step
 from dataflow.train.monitored_session import MonitoredTrainingSession
@@ -47,6 +51,7 @@ __all__ = [
     "GreedyLoadBalancingStrategy",
     "HParams",
     "NextQueuedSequenceBatch",
+    "RandomStrategy",
     "SequenceQueueingStateSaver",
     "StopAfterNEvalsHook",
     "SummaryAtEndHook",

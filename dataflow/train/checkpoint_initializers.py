@@ -41,7 +41,7 @@ class VocabInfo(NamedTuple):
     axis: int = 0
 
 
-def _words(path: str, size: int) -> list[bytes]:
+def words_of(path: str, size: int) -> list[bytes]:
     """The first ``size`` lines of a file (-1: all of them)."""
     with open(local_path(path), "rb") as file:
         words = file.read().splitlines()
@@ -73,8 +73,8 @@ def assign_by_words(prefix: str, source: str, variable: Variable, info: VocabInf
             f"{variable.name} has shape {whole}, the checkpoint's {source} {old_sizes}, and there are "
             f"{info.new_vocab_size} words and {info.num_oov_buckets} other rows along axis {axis}"
         )
-    places = {word: i for i, word in enumerate(_words(info.old_vocab, info.old_vocab_size))}
-    found = [places.get(word, -1) for word in _words(info.new_vocab, info.new_vocab_size)]
+    places = {word: i for i, word in enumerate(words_of(info.old_vocab, info.old_vocab_size))}
+    found = [places.get(word, -1) for word in words_of(info.new_vocab, info.new_vocab_size)]
     rows = np.array(found + [-1] * info.num_oov_buckets, np.int32)
     start = [0] * len(sizes) if part is None else list(part.var_offset)
     rows = rows[start[axis] : start[axis] + sizes[axis]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,18 @@ class RoundRobinStrategy:
         task = self._next_task
         self._next_task = (self._next_task + 1) % self._num_tasks
         return task
+
+
+class RandomStrategy:
+    """One of ``num_ps_tasks`` parameter servers, by a hash of the node's name and ``seed``."""
+
+    def __init__(self, num_ps_tasks: int, seed: int = 0) -> None:
+        self._num_tasks = num_ps_tasks
+        self._seed = seed
+
+    def __call__(self, op: Any) -> int:
+        digest = hashlib.md5(f"{op.name}_{self._seed}".encode(), usedforsecurity=False)
+        return int(digest.hexdigest(), 16) % self._num_tasks
 
 
 class GreedyLoadBalancingStrategy:
