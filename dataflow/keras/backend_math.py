@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras.backend_settings import backend_seed, floatx
@@ -78,7 +77,8 @@ def cast_to_floatx(x: Any) -> Any:
 
 def _reduction(function: Callable[..., Any]) -> Any:
     def reduced(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
-        if as_dtype(x.dtype).base_dtype.name == "bool" and function is reduce.reduce_mean:
+        x = x if is_sparse(x) else convert_to_tensor(x)
+        if function is reduce.reduce_mean and x.dtype.base_dtype.name == "bool":
             x = math.cast(x, floatx())
         if function in (reduce.reduce_any, reduce.reduce_all):
             x = math.cast(x, "bool")

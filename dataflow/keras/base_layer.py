@@ -99,12 +99,21 @@ class Layer(LayerTree, base.Layer):
             shape = (common.get("batch_size"), *inner)
         if shape is None and common.get("input_dim") is not None:
             shape = (common.get("batch_size"), common["input_dim"])
-        self._batch_input_shape = None if shape is None else tuple(shape)
+        if shape is not None:
+            self._batch_input_shape = tuple(shape)
         self._initial_weights = common.get("weights")
         self._nodes: list[Node] = []
         self._added_metrics: list[tuple[Any, Any]] = []
         super().__init__(*args, **kwargs)
         self._name = self._given_name or K.unique_name(self._base_name)
+
+    @property
+    def given_input_shape(self) -> tuple[Any, ...] | None:
+        """The shape, with the batch, that the layer was told of its inputs.
+
+        It is in the attribute ``_batch_input_shape``, which only such layers have: wrappers of libraries ask for it.
+        """
+        return getattr(self, "_batch_input_shape", None)
 
     #: The policy that says in which dtype the layer computes; None for that of its variables.
     _policy: Policy | None = None
@@ -308,7 +317,7 @@ class Layer(LayerTree, base.Layer):
 
     def _distinct(self, inputs: list[Any], outputs: Any) -> Any:
         """Outputs that are tensors and no input: a layer that returns those, or a variable, makes
-        a tensor of its own.
+        a tensor of its own. In the package keras a list of one output is that output.
         """
         seen = set(map(id, inputs))
 
@@ -316,6 +325,8 @@ class Layer(LayerTree, base.Layer):
             copied = id(output) in seen or isinstance(output, Variable)
             return array.identity(output) if copied else output
 
+        if self.as_package_keras and isinstance(outputs, list) and len(outputs) == 1:
+            return own(outputs[0])
         return nest.map_structure(own, outputs)
 
     def _fill_in(self, mask: Any, given: dict[str, Any], kwargs: dict[str, Any]) -> None:
@@ -559,8 +570,8 @@ class Layer(LayerTree, base.Layer):
     def get_config(self) -> dict[str, Any]:
         """The arguments, as JSON can hold them; `from_config` makes the same layer from them."""
         config: dict[str, Any] = {"name": self.name, "trainable": self.trainable}
-        if self._batch_input_shape is not None:
-            config["batch_input_shape"] = list(self._batch_input_shape)
+        if self.given_input_shape is not None:
+            config["batch_input_shape"] = list(self.given_input_shape)
         if self._dtype is not None:
             config["dtype"] = self._dtype.name
         if type(self).get_config is Layer.get_config:

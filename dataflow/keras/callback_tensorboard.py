@@ -170,11 +170,15 @@ class TensorBoard(Callback):
             self._write("" if K.is_package_keras() else "batch_", numbers, step)
 
     def _write(self, prefix: str, logs: dict[str, Any], step: int) -> None:
+        self._write_custom_summaries(step, {prefix + k: v for k, v in (logs or {}).items()})
+
+    def _write_custom_summaries(self, step: int, logs: dict[str, Any] | None = None) -> None:
+        """Writes numbers by their tags: what callbacks of libraries that derive from this one call."""
         from dataflow.summary import Summary
 
         written = Summary()
         for name, value in (logs or {}).items():
-            written.value.add(tag=prefix + name, simple_value=float(value))
+            written.value.add(tag=name, simple_value=float(value))
         self.writer.add_summary(written, step)
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:

@@ -59,11 +59,11 @@ class Sequential(Model):
                 raise ValueError("An InputLayer can only be the first layer.")
             self._start(layer.output)
             return
-        if self.inputs and not self.layers and layer._batch_input_shape is None:
+        if self.inputs and not self.layers and layer.given_input_shape is None:
             if isinstance(self._inputs_structure, Tensor):  # the config says it, as TensorFlow 1's
                 layer._batch_input_shape = tuple(self._inputs_structure.shape.as_list())
         if not self._layers or not self.inputs:
-            shape = layer._batch_input_shape
+            shape = layer.given_input_shape
             dtype = layer.dtype
             if not self._layers and isinstance(layer, Model) and layer.inputs:
                 shape, dtype = layer.input.shape.as_list(), layer.input.dtype.base_dtype
@@ -175,7 +175,7 @@ class Sequential(Model):
         first = layers[0] if layers else None
         sources = [x for x in self._layers if isinstance(x, InputLayer)]
         told = first is not None and (
-            first._batch_input_shape is not None or (isinstance(first, Model) and first.inputs)
+            first.given_input_shape is not None or (isinstance(first, Model) and first.inputs)
         )
         built: dict[str, Any] = {}
         if len(sources) == 1 and first is not None:

@@ -30,6 +30,7 @@ from dataflow.ops.math import cast
 from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.static_value import static_value
+from dataflow.ops.trackable import NamedParts, named_parts
 from dataflow.ops.variable_lists import global_variables
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.ops.variables import Variable
@@ -117,7 +118,7 @@ def _numbered(kind: str) -> str:
     return f"{kind}_{numbers[kind]}"
 
 
-class Layer(Configurable, LayerCalls):
+class Layer(Configurable, LayerCalls, NamedParts):
     """A part of a network with its own variables, made when it is first called.
 
     Subclasses define ``build(input_shape)``, which calls `add_variable` and ends with
@@ -375,9 +376,10 @@ class Layer(Configurable, LayerCalls):
     trainable_variables = trainable_weights
 
     def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
-        """(name, part) of what a checkpoint of objects saves: weights by the last part of their name."""
+        """(name, part) of what a checkpoint of objects saves: named parts, and weights by their last names."""
         own = [*self._trainable_weights, *self._non_trainable_weights]
-        return [(v.op.name.rpartition("/")[2], v) for v in own]
+        weights = [(v.op.name.rpartition("/")[2], v) for v in own]
+        return [*named_parts(self).items(), *weights]
 
     non_trainable_variables = non_trainable_weights
     variables = weights

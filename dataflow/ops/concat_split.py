@@ -220,8 +220,9 @@ def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
         if isinstance(values, Tensor):
             return values
         try:
-            value = convert_to_tensor(values) if is_tensor_like(values) else None
-            if value is None and not _holds_tensor(values):
+            if is_tensor_like(values):  # a variable, too
+                return convert_to_tensor(values)
+            if not _holds_tensor(values):
                 value = convert_to_tensor(values, name=name)
                 if value.dims != ():
                     return value

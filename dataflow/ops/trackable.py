@@ -21,18 +21,8 @@ class TrackableReference(NamedTuple):
 _NAMED = "_named_checkpoint_parts"
 
 
-class AutoTrackable:
-    """A base for classes whose attributes `tf.train.Checkpoint` saves.
-
-    Attributes that hold variables, layers, optimizers, other such objects, or lists and dicts of
-    these, are found when a checkpoint is written or read.
-    """
-
-    def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
-        """(name, part) of what a checkpoint saves of this object."""
-        named = self.__dict__.get(_NAMED, {})
-        found = parts_in_attributes(self)
-        return [*named.items(), *(p for p in found if p[0] != _NAMED)] if named else found
+class NamedParts:
+    """What objects with parts for checkpoints have beside their attributes: parts that were named."""
 
     @property
     def _unconditional_dependency_names(self) -> dict[str, Any]:
@@ -57,6 +47,29 @@ class AutoTrackable:
         named[name] = trackable
         return trackable
 
+    def _no_dependency(self, value: Any) -> Any:
+        """``value``: what classes of libraries wrap around attributes that are no parts."""
+        return value
+
+
+def named_parts(value: Any) -> dict[str, Any]:
+    """The parts of ``value`` that were named with ``_track_trackable``."""
+    return vars(value).get(_NAMED, {})  # type: ignore[no-any-return]
+
+
+class AutoTrackable(NamedParts):
+    """A base for classes whose attributes `tf.train.Checkpoint` saves.
+
+    Attributes that hold variables, layers, optimizers, other such objects, or lists and dicts of
+    these, are found when a checkpoint is written or read.
+    """
+
+    def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
+        """(name, part) of what a checkpoint saves of this object."""
+        named = named_parts(self)
+        found = parts_in_attributes(self)
+        return [*named.items(), *found] if named else found
+
     def _lookup_dependency(self, name: str) -> Any:
         """The part of this name, or None; a subclass may make one that only the checkpoint has."""
         return dict(self.checkpoint_parts()).get(name)
@@ -69,10 +82,6 @@ class AutoTrackable:
             now = getattr(self, name, None)
             if now is not value and not (isinstance(now, TensorShape) and _is_like(now, value)):
                 raise
-
-    def _no_dependency(self, value: Any) -> Any:
-        """``value``: what classes of libraries wrap around attributes that are no parts."""
-        return value
 
 
 class PythonState(AutoTrackable):
@@ -113,6 +122,8 @@ def _is_object(value: TensorLike) -> bool:
 def parts_in_attributes(value: Any) -> Iterator[tuple[str, Any]]:
     """Attributes that hold trackable things, in the order in which they were first set."""
     for name, part in list(vars(value).items()):
+        if name == _NAMED:
+            continue
         if _is_object(part) or (is_trackable(part) and _holds_something(part, set())):
             yield name, part
 

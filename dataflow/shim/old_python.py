@@ -7,6 +7,7 @@ loaded yet are completed when they are (`old_packages`), and modules that are go
 
 from __future__ import annotations
 
+import builtins
 import collections
 import collections.abc
 import contextlib
@@ -14,6 +15,7 @@ import fractions
 import functools
 import importlib
 import inspect
+import io
 import math
 import os
 import random
@@ -61,6 +63,19 @@ def _sample_of_sets(function: Callable[..., Any]) -> Callable[..., Any]:
     return sample
 
 
+def _open_in_any_newlines(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``open`` that takes modes with ``U``, as it did before Python 3.11: text is read so without it."""
+
+    @functools.wraps(function)
+    def open_file(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        if isinstance(mode, str) and "U" in mode and not set(mode) & set("xwa+"):
+            mode = mode.replace("U", "")
+            mode = mode if "r" in mode else "r" + mode
+        return function(file, mode, *args, **kwargs)
+
+    return open_file
+
+
 def _split_at_text(function: Callable[..., Any]) -> Callable[..., Any]:
     """``re.split`` that ignores where an optional group, ``(...)?``, matches nothing, as before Python 3.7.
 
@@ -91,6 +106,7 @@ def _mend_python() -> None:
     put_missing(time, clock=time.perf_counter)
     put_missing(fractions, gcd=math.gcd)
     random.sample = _sample_of_sets(random.sample)
+    builtins.open = io.open = _open_in_any_newlines(open)
     re.split = _split_at_text(re.split)
     put_missing(threading.Thread, isAlive=threading.Thread.is_alive)
     put_missing(os, errno=errno)

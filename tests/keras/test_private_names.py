@@ -76,3 +76,31 @@ def test_a_class_of_ones_own_may_use_the_names() -> None:
     model = Mine()
     assert model._targets == [5]
     assert model._is_compiled == "so to speak"
+
+
+def test_a_wrapper_of_a_library_names_its_parts_and_takes_over_the_shape_of_inputs(
+    graph: Any,
+) -> None:
+    class Wrapped(keras.layers.Wrapper):  # type: ignore[misc]
+        def __init__(self, layer: Any) -> None:
+            super().__init__(layer)
+            self._track_trackable(layer, name="layer")
+            assert not hasattr(self, "_batch_input_shape")
+            self._batch_input_shape = layer._batch_input_shape
+
+        def build(self, input_shape: Any) -> None:
+            super().build(input_shape)
+            self.halved = self.layer.kernel / 2.0
+
+        def call(self, inputs: Any) -> Any:
+            return inputs @ self.halved + self.layer(inputs)
+
+    layer = Wrapped(keras.layers.Dense(2, input_shape=(3,)))
+    model = keras.Sequential([layer])
+    assert model.built
+    assert [v.name for v in model.weights] == ["wrapped/kernel:0", "wrapped/bias:0"]
+    assert [p.name for p in layer._unconditional_checkpoint_dependencies] == ["layer"]
+    assert [name for name, _ in layer.checkpoint_parts()].count("layer") == 2
+    plain = tf.layers.Dense(1)
+    assert plain._track_trackable(layer, "other") is layer
+    assert dict(plain.checkpoint_parts()) == {"other": layer}

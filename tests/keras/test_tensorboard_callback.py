@@ -99,3 +99,13 @@ def test_batches_count_from_zero_over_all_epochs(tmp_path: Path) -> None:
     steps = [call.args[1] for call in callback.writer.add_summary.call_args_list]
     tags = [call.args[0].value[0].tag for call in callback.writer.add_summary.call_args_list]
     assert steps == [0, 1, 2, 3, 0] and tags == ["batch_acc"] * 4 + ["epoch_acc"]
+
+
+def test_a_callback_of_a_library_writes_numbers_of_its_own(tmp_path: Path) -> None:
+    class Own(tf.keras.callbacks.TensorBoard):
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self._write_custom_summaries(epoch + 5, {"own": np.float32(epoch)})
+
+    _model().fit(X, Y, epochs=2, callbacks=[Own(tmp_path)], verbose=0)
+    found = [(step, value.simple_value) for step, value in _written(tmp_path)["own"]]
+    assert found == [(5, 0.0), (6, 1.0)]

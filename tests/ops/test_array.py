@@ -142,6 +142,14 @@ def test_split_takes_both_orders_and_lists() -> None:
             tf.split(x, [2, 3], 1)
 
 
+def test_a_variable_stacked_along_the_first_axis_is_its_value(graph: Any) -> None:
+    variable = tf.Variable([[1.0, 2.0]])
+    assert tf.stack(variable).shape == (1, 2)
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        assert session.run(tf.stack(variable)).tolist() == [[1.0, 2.0]]
+
+
 def test_stack_and_unstack_know_their_older_names() -> None:
     assert tf.pack is tf.stack
     assert tf.unpack is tf.unstack

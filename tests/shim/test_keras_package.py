@@ -408,3 +408,46 @@ result = [float(history[0]), bool(history[2] < history[0]), K.tf is tf, K.tensor
 """
     )
     assert found == [8.0, True, True, True, True, True]
+
+
+def test_a_list_of_one_output_is_that_output_and_reductions_take_lists() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import keras
+from keras import backend as K
+
+class Parts(keras.layers.Layer):
+    def call(self, x):
+        return [K.ones_like(x)]
+
+x = keras.layers.Input((3,))
+parts = Parts()(x)
+product = keras.layers.multiply([x, parts])
+a = K.constant([[1.0, 5.0], [2.0, 3.0]])
+result = [K.int_shape(parts), K.int_shape(product), [K.eval(f([a], axis=-1)).tolist() for f in (K.max, K.sum, K.mean)]]
+"""
+    )
+    reductions = [[[5.0, 3.0]], [[6.0, 5.0]], [[3.0, 2.5]]]
+    assert found == [[None, 3], [None, 3], reductions]
+
+
+def test_files_open_in_universal_newlines(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"a\r\nb\n")
+    found = result_of(
+        f"""
+import io
+import dataflow
+dataflow.as_tensorflow()
+
+path = {str(tmp_path / "a.csv")!r}
+result = [open(path, mode).read() for mode in ("rU", "U", "r")] + [open(path, "rbU").read().decode()]
+result.append(io.open(path, "rU", encoding="utf-8").read())
+try:
+    open(path, "r+U")
+except ValueError as error:
+    result.append("ValueError")
+"""
+    )
+    assert found == ["a\nb\n"] * 3 + ["a\r\nb\n", "a\nb\n", "ValueError"]

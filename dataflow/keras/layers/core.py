@@ -85,7 +85,7 @@ class InputLayer(Layer):
 
     def get_config(self) -> dict[str, Any]:
         return {
-            "batch_input_shape": list(self._batch_input_shape or ()),
+            "batch_input_shape": list(self.given_input_shape or ()),
             "dtype": None if self._dtype is None else self._dtype.name,
             "sparse": self.sparse,
             "name": self.name,
@@ -99,9 +99,15 @@ def Input(
     dtype: DTypeLike | None = None,
     sparse: bool = False,
     tensor: TensorLike | None = None,
+    ragged: bool = False,
     **kwargs: Any,
 ) -> Tensor:
-    """The tensor that a functional model begins with; ``shape`` is without the batch."""
+    """The tensor that a functional model begins with; ``shape`` is without the batch.
+
+    Raises `ValueError` for ``ragged=True``: such an input is no input of a model here.
+    """
+    if ragged:
+        raise ValueError("Input: ragged=True is not supported; pad the rows, and mask the padding.")
     batch_shape = kwargs.pop("batch_shape", None)
     if shape is not None and batch_shape is not None:
         raise ValueError("Only provide the `shape` OR `batch_shape` argument to Input, not both.")

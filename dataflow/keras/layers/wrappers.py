@@ -39,6 +39,13 @@ class Wrapper(LayerOfLayers):
     def _inner(self) -> list[Any]:
         return [self.layer]
 
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the weights of the layer within, which is given what the wrapper is: subclasses use them."""
+        if not self.layer.built:
+            self.layer.build(input_shape)
+            self.layer.built = True
+        self.built = True
+
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **self.own_config()}
 
@@ -55,6 +62,8 @@ class TimeDistributed(Wrapper):
     """The layer, applied to every step of [batch, steps, ...]."""
 
     not_parts = Wrapper.not_parts | {"_input_map"}
+    # The layer within builds itself when it is called with a step.
+    build = Layer.build  # type: ignore[assignment]
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
         if not isinstance(layer, (Layer, dict)):
@@ -130,6 +139,9 @@ class Bidirectional(Wrapper):
     layer in place of the copy, which must go backwards.
     """
 
+    # The layers within build themselves when they are called.
+    build = Layer.build  # type: ignore[assignment]
+
     def __init__(
         self,
         layer: Any,
@@ -165,7 +177,7 @@ class Bidirectional(Wrapper):
         self.return_state = layer.return_state
         self.merge_mode = merge_mode
         self.return_sequences = layer.return_sequences
-        shape = layer._batch_input_shape
+        shape = layer.given_input_shape
         if shape is not None and "input_shape" not in kwargs:
             kwargs.setdefault("batch_input_shape", shape)
         super().__init__(layer, **kwargs)
