@@ -156,7 +156,7 @@ def test_large_updates_need_no_machine_code_for_lists(
     outcomes: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listed_updates, "is_available", lambda: pytest.fail("compiled"))
-    v = tf.Variable(tf.zeros([1 << 18]))
+    v: Any = tf.Variable(tf.zeros([1 << 18]))
     step = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(v * v))
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
