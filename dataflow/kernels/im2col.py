@@ -1,7 +1,8 @@
 """The windows of a convolution's input, unrolled over all axes (im2col): a row for each place.
 
 A convolution is then one product of matrices. Some places are unrolled at a time, into memory that is used again, so
-that the product finds them in the cache: rows that are read back from the main memory cost more than the product.
+that the product finds them in the cache. Measured on one busy core, beside one product for each row of taps over rows
+unrolled along one axis: windows of 3 x 3 0.6 to 0.9 of the time, of 5 x 5 with 32 channels 1.4, as 25 copies cost more.
 """
 
 from __future__ import annotations
