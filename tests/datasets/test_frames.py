@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -57,6 +58,22 @@ def test_the_sites_files_hold_the_same_tables(
             np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=0, atol=1e-12)
             assert getattr(ours, "name", None) == getattr(theirs, "name", None)
             assert list(getattr(ours, "columns", ())) == list(getattr(theirs, "columns", ()))
+
+
+def test_digits_and_flowers_are_read_without_importing_scikit_learn() -> None:
+    code = (
+        "import sys; from dataflow_datasets import digits, iris; digits.load_data(); iris.load_data(); "
+        "assert 'sklearn' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    from sklearn.datasets import load_digits, load_iris
+
+    for ours, theirs in (
+        (scikit_tables.digits(), load_digits()),
+        (scikit_tables.iris(), load_iris()),
+    ):
+        np.testing.assert_array_equal(ours.data, theirs.data)
+        np.testing.assert_array_equal(ours.target, theirs.target)
 
 
 def test_the_sites_pages_are_those_of_the_manual(
