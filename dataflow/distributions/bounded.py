@@ -25,6 +25,8 @@ from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.assertions import (
     assert_less,
+    assert_less_equal,
+    assert_non_negative,
     assert_positive,
 )
 from dataflow.ops.graph_functions import name_scope
@@ -203,11 +205,16 @@ class Kumaraswamy(Beta):
         a, b = self.concentration1, self.concentration0
         return (1.0 - (1.0 - p) ** (1.0 / b)) ** (1.0 / a)
 
+    def _proper(self, x: Any) -> Any:
+        return after(self._checked((_in_closed_unit_interval, x)), x)
+
     def _log_prob(self, x: TensorLike) -> Any:
+        x = self._proper(x)
         a, b = self.concentration1, self.concentration0
         return log(a) + log(b) + xlogy(a - 1.0, x) + xlog1py(b - 1.0, -(x**a))
 
     def _cdf(self, x: TensorLike) -> Any:
+        x = self._proper(x)
         return 1.0 - (1.0 - x**self.concentration1) ** self.concentration0
 
     def _entropy(self) -> Any:
@@ -235,6 +242,16 @@ def _in_unit_interval(x: TensorLike) -> Any:
     return group(
         assert_positive(x, message="sample must be positive"),
         assert_less(x, array.ones_like(x), message="sample must be less than `1`."),
+    )
+
+
+def _in_closed_unit_interval(x: TensorLike) -> Any:
+    from dataflow.ops.control_flow import group
+
+    one = array.ones_like(x)
+    return group(
+        assert_non_negative(x, message="sample must be non-negative"),
+        assert_less_equal(x, one, message="sample must be no larger than `1`."),
     )
 
 

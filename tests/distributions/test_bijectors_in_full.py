@@ -426,3 +426,13 @@ def test_a_distribution_given_something(session: tf.Session) -> None:
         [3.0, np.exp(3.0), 0.25, 0.75, np.log(0.25), np.log(0.75), 1.0],
         rtol=1e-5,
     )
+
+
+@pytest.mark.parametrize("value, said", [(-1.0, "non-negative"), (1.5, "no larger than `1`")])
+def test_a_kumaraswamy_distribution_refuses_what_it_never_draws(graph, value, said):
+    checked = tf.contrib.distributions.Kumaraswamy(2.0, 3.0, validate_args=True)
+    with tf.Session() as session:
+        assert session.run(checked.prob([0.0, 1.0])).tolist() == [0.0, 0.0]
+        for function in checked.prob, checked.cdf:
+            with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+                session.run(function(value))
