@@ -7,6 +7,7 @@ order in which they are searched. `install` lets ``import dataflow.python.ops.ma
 
 from __future__ import annotations
 
+import builtins
 import functools
 import importlib
 import sys
@@ -28,6 +29,15 @@ _WITH_PRIVATE_MODULES = tuple(
 )
 #: A package with one of these in its path is nobody's but the table's.
 _OF_TENSORFLOW = {"python", "core", "tools", "api"}
+
+#: The names of Python's own functions that ``import *`` does take from a module of TensorFlow's, by path.
+_LIKE_BUILTINS = {
+    "python.ops.array_ops": {"slice"},
+    "python.ops.control_flow_ops": {"exit", "tuple"},
+    "python.ops.gen_math_ops": {"round"},
+    "python.ops.math_ops": {"abs", "complex", "pow", "range", "round"},
+    "python.ops.standard_ops": {"abs", "complex", "pow", "range", "round", "slice", "tuple"},
+}
 
 
 @cache
@@ -76,7 +86,7 @@ class GatheredModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
-            return dir(self)
+            return [public for public in dir(self) if not self._is_pythons(public)]
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         path = f"{self.__name__.removeprefix(_ROOT)}.{name}"
@@ -95,6 +105,12 @@ class GatheredModule(ModuleType):
             if f"{package}.{name}" in homes():
                 return importlib.import_module(f"{_ROOT}{package}.{name}")
         raise absent(self.__name__, name, dir(self))
+
+    def _is_pythons(self, name: str) -> bool:
+        """Whether ``import *`` must leave a name to Python: `print`, `sum`, the module `random`."""
+        if hasattr(builtins, name):
+            return name not in _LIKE_BUILTINS.get(self.__name__.removeprefix(_ROOT), ())
+        return name in sys.stdlib_module_names and not callable(getattr(self, name))
 
     def __dir__(self) -> list[str]:
         found = {name for home in _homes_of(self.__name__) for name in dir(home)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 import numpy as np
 import pytest
 
@@ -160,3 +162,31 @@ def test_devices_by_their_private_module() -> None:
             assert tf.constant(1.0).device == "/job:worker/device:GPU:0"
             with tf.device(device.merge_device(tf.DeviceSpec(device_type="CPU"))):
                 assert tf.constant(1.0).device == "/job:worker/device:CPU:0"
+
+
+@pytest.mark.parametrize(
+    ("path", "taken"),
+    [
+        ("gen_logging_ops", set()),
+        ("gen_math_ops", {"round"}),
+        ("math_ops", {"abs", "complex", "pow", "range", "round"}),
+        ("array_ops", {"slice"}),
+        ("control_flow_ops", {"exit", "tuple"}),
+        ("nn_ops", set()),
+        ("standard_ops", {"abs", "complex", "pow", "range", "round", "slice", "tuple"}),
+    ],
+)
+def test_a_starred_import_leaves_pythons_names_as_tensorflow_does(
+    path: str, taken: set[str]
+) -> None:
+    names: dict[str, object] = {}
+    exec(f"from dataflow.python.ops.{path} import *", names)
+    names.pop("__builtins__")
+    assert {name for name in names if hasattr(builtins, name)} == taken
+    assert not names.keys() & {"io", "math", "queue", "random", "signal"}
+
+
+def test_a_starred_import_takes_ops() -> None:
+    names: dict[str, object] = {}
+    exec("from dataflow.python.ops.gen_math_ops import *", names)
+    assert {"mat_mul", "select", "trace"} <= names.keys()
