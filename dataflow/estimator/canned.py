@@ -13,6 +13,7 @@ from dataflow.feature_column.layers import (
     input_layer_of_estimators,
     linear_model_of_estimators,
 )
+from dataflow.graph import nest
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
@@ -20,13 +21,11 @@ from dataflow.layers.core import dense, dropout as dropout_layer
 from dataflow.layers.normalization import batch_normalization
 from dataflow.ops import array
 from dataflow.ops.casts import cast
-from dataflow.ops.comparison import equal
 from dataflow.ops.control_flow import group
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.initializers import glorot_uniform_initializer, zeros_initializer
 from dataflow.ops.moments import zero_fraction
 from dataflow.ops.partitioners import min_max_variable_partitioner
-from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.state import assign_add
 from dataflow.ops.summary import histogram, scalar
@@ -190,16 +189,17 @@ def linear_logits(
     else:
         scalar("bias", bias[0])
     weights = [v for own in made.values() for v in own]
-    scalar("fraction_of_zero_weights", _fraction_of_zeros(weights))
+    scalar("fraction_of_zero_weights", fraction_of_zeros(weights))
     return logits
 
 
-def _fraction_of_zeros(variables: Sequence[Any]) -> Tensor:
-    """The fraction of zeros in all ``variables`` together, a float32 scalar."""
+def fraction_of_zeros(variables: Any) -> Tensor:
+    """The fraction of zeros in all ``variables`` together, float32 []; ``variables``: a nesting of them."""
     with name_scope("zero_fraction"):
-        zeros = add_n([reduce_sum(cast(equal(v, 0), dtypes.int64)) for v in variables])
-        total = sum(v.shape.num_elements() for v in variables)
-        fraction: Tensor = cast(zeros, dtypes.float32) / float(total)
+        leaves = nest.flatten(variables)
+        sizes = [cast(array.size(v), dtypes.float32) for v in leaves]
+        zeros = [zero_fraction(v) * n for v, n in zip(leaves, sizes, strict=True)]
+        fraction: Tensor = add_n(zeros) / add_n(sizes)
         return fraction
 
 

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dataflow.dtypes import float32
 from dataflow.errors import OpError
 from dataflow.estimator import canned
 from dataflow.estimator.evaluations import write_results
 from dataflow.estimator.logit_functions import dnn_logit_fn_builder, linear_logit_fn_builder
 from dataflow.estimator.model_fn import EstimatorSpec
 from dataflow.estimator.tpu import TPUEstimatorSpec
-from dataflow.graph import nest
 from dataflow.graph.collections import GraphKeys
 from dataflow.ops.activation import relu
-from dataflow.ops.array import size
-from dataflow.ops.casts import cast
-from dataflow.ops.moments import zero_fraction
-from dataflow.ops.sums import add_n
 from dataflow.train.checkpoint_management import load_variable
 
 __all__ = ["AVERAGE_LOSS_METRIC_KEY", "LOSS_METRIC_KEY", "MetricKeys", "PredictionKeys"]
@@ -159,9 +153,4 @@ def _dnn_linear_combined_model_fn(
     )  # fmt: skip
 
 
-def _compute_fraction_of_zero(variables: Any) -> Any:
-    """How many of the weights are 0, of 1, float32; ``variables``: a nesting of them."""
-    leaves = nest.flatten(variables)
-    sizes = [cast(size(x), float32) for x in leaves]
-    zeros = [zero_fraction(x) * n for x, n in zip(leaves, sizes, strict=True)]
-    return add_n(zeros) / add_n(sizes)
+_compute_fraction_of_zero = canned.fraction_of_zeros
