@@ -76,6 +76,17 @@ class ActorTask(TaskHandle):
         self.end: Any = None  # the call that lasts as long as the task
         self.number = 0  # of its bundle, where there is a placement group
 
+    def running_actor(self) -> Any:
+        """The actor. Raises UnavailableError for a task that was stopped."""
+        actor = self.actor
+        if actor is None:
+            raise UnavailableError(None, None, f"{self.name} was stopped.")
+        return actor
+
+    def forget(self) -> None:
+        """Drop Ray's handles. One that a thread drops while this process leaves Ray ends the process."""
+        self.actor = self.end = None
+
 
 class RayTask(TaskProcess):
     """A task in an actor. Without a host it listens at its own machine's address."""
@@ -235,7 +246,7 @@ class RayBackend:
     ) -> None:
         try:
             found = ray.get(
-                described or task.actor.describe.remote(),
+                described or task.running_actor().describe.remote(),
                 timeout=max(0.1, deadline - time.monotonic()),
             )
         except ray.exceptions.GetTimeoutError:
@@ -260,7 +271,7 @@ class RayBackend:
         A task that is paused takes them when it goes on, and one that is restarting asks for them.
         """
         jobs = self.jobs()
-        told = {task.actor.set_cluster.remote(jobs, key): task for task in self.tasks}
+        told = {task.running_actor().set_cluster.remote(jobs, key): task for task in self.tasks}
         deadline = time.monotonic() + _TELL_SECONDS
         while time.monotonic() < deadline:
             waits = [reference for reference, task in told.items() if task.state == "running"]
@@ -333,7 +344,8 @@ class RayBackend:
         task.state = "restarting"
         self._start_one(task, key, port, task.number)
         self._await(task, time.monotonic() + timeout_seconds, state="restarting")
-        ray.get(task.actor.set_cluster.remote(self.jobs(), key), timeout=timeout_seconds)
+        told = task.running_actor().set_cluster.remote(self.jobs(), key)
+        ray.get(told, timeout=timeout_seconds)
         task.restarts += 1
         task.state = "running"
 
@@ -370,6 +382,7 @@ class RayBackend:
         if task.actor is not None:
             with contextlib.suppress(Exception):
                 ray.kill(task.actor, no_restart=True)
+        task.forget()
 
     def signal(self, task: ActorTask, number: int) -> None:
         """Send a signal to a task's process, on whatever machine it is."""
@@ -388,7 +401,7 @@ class RayBackend:
 
     def submit(self, task: ActorTask, function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
         """Start a function in the task's process; `result` waits for its value."""
-        return task.actor.call.remote(function, *args, **kw)
+        return task.running_actor().call.remote(function, *args, **kw)
 
     def result(self, reference: Any, timeout_seconds: float | None = None) -> Any:
         """Return the result of `submit`; raises what the function raised."""
@@ -433,6 +446,9 @@ class RayBackend:
         ensure_ended([task.pid for task in self.tasks if task.host == os.uname().nodename])
         if self._watcher is not None and threading.current_thread() is not self._watcher:
             self._watcher.join(timeout_seconds)
+        for task in self.tasks:
+            task.forget()
+        self._group = None
         with _lock:
             _users -= 1
             if _users == 0 and (_started_in is not None or self.head_gone):
