@@ -1,20 +1,22 @@
 """Kernels of convolution: forward, input gradient and filter gradient, in one to three dimensions.
 
-All three are products of matrices. The windows of the input are unrolled (`im2col`), some places at a time, and
-multiplied with the filters; the gradient of the filters is the product of the same rows with the gradient. The
-gradient of the input is a convolution itself, of the gradient with the filters turned round; with a stride one for
-each phase of the input, as elements a stride apart meet the same taps. So nothing is added up in memory.
+All three share one arrangement, made of matrix products alone. The input is *expanded* along its
+last spatial axis only: a row of the expanded array holds the ``taps * channels`` numbers under the
+window at one place of that axis. The other spatial axes go to the front, the batch after them, so
+that for each tap of those axes the rows that it needs are one contiguous block, and a convolution
+is one product for each tap, added up inside BLAS. Compared with the usual im2col this copies
+``height of the filter`` times less. With few numbers in a row (an image of one channel) products
+would be thin; there the window is unrolled over all axes (`Patches`).
 
-The batch is worked on in pieces, which the threads share. A GPU has kernels of its own, in `cuda.conv`.
+The batch is worked on in pieces whose expanded form stays in the cache. A GPU has kernels of its
+own, in `cuda.conv`.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
-import math
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +25,10 @@ from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.blas import add_product
 from dataflow.kernels.conv_geometry import (
     Layout,
-    Phase,
     Problem,
     attr_windows,
     check_gradient,
-    leave_out,
     num_groups,
-    phases,
     problem_of,
 )
 from dataflow.kernels.cuda import conv as cuda_conv
@@ -37,15 +36,17 @@ from dataflow.kernels.cuda.concat import concatenate
 from dataflow.kernels.cuda.matmul import product
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.direct_conv import Ending
-from dataflow.kernels.im2col import Unrolled
+from dataflow.kernels.im2col import ExpandedRows, Patches, collect
 from dataflow.kernels.parallel import SHARES, add_up_pieces, matrix_product, run_pieces_of
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window
 
-#: Bytes of rows for one piece of the batch, about.
+#: Bytes of scratch for one piece of the batch: about what the cache of one core holds.
 _CPU_PIECE_BYTES = 2 << 20
-#: Fewer bytes of rows than this in all are not worth a second thread.
+#: Less scratch than this in all is not worth a second thread.
 _SMALL_BYTES = 1 << 18
+#: Rows with fewer numbers than this are unrolled over all axes instead.
+_THIN_ROW = 32
 
 
 def problem_for(
@@ -75,6 +76,21 @@ def _problem_for(
     return problem
 
 
+class _Scratch:
+    """Arrays that one thread uses again for piece after piece."""
+
+    def __init__(self, xp: Module, dtype: Any) -> None:
+        self.xp, self.dtype = xp, dtype
+        self.arrays: dict[int, Any] = {}
+
+    def get(self, number: int, shape: tuple[int, ...]) -> Any:
+        """An array of this shape; what it holds is not defined."""
+        found = self.arrays.get(number)
+        if found is None or found.shape != shape:
+            found = self.arrays[number] = self.xp.empty(shape, self.dtype)
+        return found
+
+
 def _pieces(xp: Module, batch: int, item_bytes: int) -> list[slice]:
     """Equal parts of the batch, such that the scratch of each keeps within bounds."""
     budget = _CPU_PIECE_BYTES if xp is np else cuda_conv.PIECE_BYTES
@@ -95,6 +111,11 @@ def _product_into(xp: Module, a: Array, b: Array, out: Any) -> None:
 
 def _product(xp: Module, a: Array, b: Array) -> Any:
     return matrix_product(a, b) if xp is np else product(xp, a, b)
+
+
+def _is_thin(problem: Problem) -> bool:
+    depth, height, width = problem.windows
+    return width.taps * problem.channels < _THIN_ROW and depth.taps * height.taps > 1
 
 
 def _may_be_direct(xp: Module, x: Array) -> bool:
@@ -151,30 +172,46 @@ def _forward(xp: Module, x: Array, filters: Array, problem: Problem) -> Any:
         return product.reshape(problem.output_shape)
     if _may_be_direct(xp, x) and _direct_forward(x, filters, problem, out):
         return out
-    _unrolled_forward(xp, x, filters.reshape(-1, problem.outputs), problem, out)
-    return out
+    if _is_thin(problem):
+        patches = Patches(xp, problem, x.dtype)
+        matrix = filters.reshape(-1, problem.outputs)
 
+        def unroll(piece: slice) -> None:
+            target = out[piece].reshape(-1, problem.outputs)
+            _product_into(xp, patches.expand(x[piece]), matrix, target)
 
-def _row_bytes(x: Array, problem: Problem) -> int:
-    """Bytes of the unrolled windows of an item, and of its output."""
-    places = math.prod(w.count for w in problem.windows)
-    return places * (problem.taps * problem.channels + problem.outputs) * int(x.itemsize)
-
-
-def _unrolled_forward(xp: Module, x: Array, matrix: Any, problem: Problem, out: Any) -> None:
-    """Fills ``out``, contiguous, by products with ``matrix`` [taps * channels, outputs]."""
+        run_pieces_of(xp, _pieces(xp, problem.batch, patches.item_bytes), lambda: unroll)
+        return out
+    rows = ExpandedRows(xp, problem, x.dtype)
+    depth, height, width = problem.windows
+    taps = filters.reshape(depth.taps, height.taps, rows.row, problem.outputs)
+    in_order = depth.count * height.count == 1  # results are in the order of the output already
 
     def make_worker() -> Any:
-        unrolled = Unrolled(xp, problem, x.dtype)
+        scratch = _Scratch(xp, x.dtype)
 
         def work(piece: slice) -> None:
-            target = out[piece]
-            for places, rows in unrolled.parts(x[piece]):
-                _product_into(xp, rows, matrix, target[places].reshape(-1, problem.outputs))
+            n = piece.stop - piece.start
+            buffer = scratch.get(0, rows.shape(n))
+            rows.expand(x[piece], buffer)
+            shape = (depth.count, height.count, n, width.count, problem.outputs)
+            result = out[piece].reshape(shape) if in_order else scratch.get(1, shape)
+            for place in range(depth.count):
+                target = result[place].reshape(-1, problem.outputs)
+                for z in range(depth.taps):
+                    for y in range(height.taps):
+                        block = rows.block(buffer, z, y, place)
+                        if z == y == 0:
+                            _product_into(xp, block, taps[0, 0], target)
+                        else:
+                            add_product(xp, block, taps[z, y], target)
+            if not in_order:
+                out[piece] = result.transpose(2, 0, 1, 3, 4)
 
         return work
 
-    run_pieces_of(xp, _pieces(xp, problem.batch, _row_bytes(x, problem)), make_worker)
+    run_pieces_of(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
+    return out
 
 
 def _filter_gradient(xp: Module, x: Array, grad: Array, problem: Problem) -> Any:
@@ -187,19 +224,41 @@ def _filter_gradient(xp: Module, x: Array, grad: Array, problem: Problem) -> Any
         return product.reshape(problem.filter_shape)
     if _may_be_direct(xp, x) and _direct_filter_gradient(x, grad, problem, out):
         return out
+    if _is_thin(problem):
+        patches = Patches(xp, problem, x.dtype)
 
-    def make_worker(total: Any) -> Any:
-        unrolled = Unrolled(xp, problem, x.dtype)
-        target = total.reshape(-1, problem.outputs)
+        def make_unroller(total: Any) -> Any:
+            target = total.reshape(-1, problem.outputs)
 
-        def work(piece: slice) -> None:
-            part = grad[piece]
-            for places, rows in unrolled.parts(x[piece]):
-                add_product(xp, rows.T, part[places].reshape(-1, problem.outputs), target)
+            def unroll(piece: slice) -> None:
+                matrix = grad[piece].reshape(-1, problem.outputs)
+                add_product(xp, patches.expand(x[piece]).T, matrix, target)
 
-        return work
+            return unroll
 
-    add_up_pieces(xp, _pieces(xp, problem.batch, _row_bytes(x, problem)), out, make_worker)
+        add_up_pieces(xp, _pieces(xp, problem.batch, patches.item_bytes), out, make_unroller)
+    else:
+        rows = ExpandedRows(xp, problem, x.dtype)
+        depth, height, _ = problem.windows
+
+        def make_worker(total: Any) -> Any:
+            scratch = _Scratch(xp, x.dtype)
+            taps = total.reshape(depth.taps, height.taps, rows.row, problem.outputs)
+
+            def work(piece: slice) -> None:
+                buffer = scratch.get(0, rows.shape(piece.stop - piece.start))
+                rows.expand(x[piece], buffer)
+                part = xp.ascontiguousarray(grad[piece].transpose(1, 2, 0, 3, 4))
+                for place in range(depth.count):
+                    right = part[place].reshape(-1, problem.outputs)
+                    for z in range(depth.taps):
+                        for y in range(height.taps):
+                            block = rows.block(buffer, z, y, place)
+                            add_product(xp, block.T, right, taps[z, y])
+
+            return work
+
+        add_up_pieces(xp, _pieces(xp, problem.batch, rows.item_bytes), out, make_worker)
     return out
 
 
@@ -214,39 +273,31 @@ def _input_gradient(xp: Module, filters: Array, grad: Array, problem: Problem) -
     if grad.size and _may_be_direct(xp, grad):
         if _direct_input_gradient(filters, grad, problem, out):
             return out
-    along = [phases(w) for w in problem.windows]
-    if grad.size == 0 or any(leave_out(w) for w in problem.windows) or None in along:
-        out.fill(0)
+    out.fill(0)
     if grad.size == 0:
         return out
-    if None in along:
-        _add_tap_by_tap(xp, filters, grad, problem, out)
-        return out
-    for one in itertools.product(*cast("list[list[Phase]]", along)):
-        at, taps, windows = zip(*one, strict=True)
-        part = Problem(problem.batch, windows, problem.outputs, problem.channels)
-        matrix = filters[taps].swapaxes(3, 4).reshape(-1, problem.channels)
-        target = out[(slice(None), *at)]
-        whole = target.flags.c_contiguous
-        found = target if whole else xp.empty(target.shape, out.dtype)
-        if part.is_product:
-            rows = grad.reshape(-1, problem.outputs)
-            _product_into(xp, rows, matrix, found.reshape(-1, problem.channels))
-        else:
-            _unrolled_forward(xp, grad, matrix, part, found)
-        if not whole:
-            target[...] = found
+    rows = ExpandedRows(xp, problem, grad.dtype)
+    depth, height, _ = problem.windows
+    taps = filters.reshape(depth.taps, height.taps, rows.row, problem.outputs)
+
+    def make_worker() -> Any:
+        scratch = _Scratch(xp, grad.dtype)
+
+        def work(piece: slice) -> None:
+            buffer = scratch.get(0, rows.shape(piece.stop - piece.start))
+            buffer.fill(0)
+            part = xp.ascontiguousarray(grad[piece].transpose(1, 2, 0, 3, 4))
+            for place in range(depth.count):
+                left = part[place].reshape(-1, problem.outputs)
+                for z in range(depth.taps):
+                    for y in range(height.taps):
+                        add_product(xp, left, taps[z, y].T, rows.block(buffer, z, y, place))
+            collect(buffer, out[piece], problem, rows)
+
+        return work
+
+    run_pieces_of(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
     return out
-
-
-def _add_tap_by_tap(xp: Module, filters: Array, grad: Array, problem: Problem, out: Any) -> None:
-    """Adds what each tap gives to the elements that it meets: for windows that have no phases."""
-    for tap in itertools.product(*[range(w.taps) for w in problem.windows]):
-        inside = [w.inside(t) for w, t in zip(problem.windows, tap, strict=True)]
-        places, met = ((slice(None), *part) for part in zip(*inside, strict=True))
-        target = out[met]
-        rows = xp.ascontiguousarray(grad[places]).reshape(-1, problem.outputs)
-        target += _product(xp, rows, filters[tap].T).reshape(target.shape)
 
 
 # ---- from the attributes of the ops ------------------------------------------------------------

@@ -1,91 +1,131 @@
-"""The windows of a convolution's input, unrolled over all axes (im2col): a row for each place.
-
-A convolution is then one product of matrices. Some places are unrolled at a time, into memory that is used again, so
-that the product finds them in the cache. Measured on one busy core, beside one product for each row of taps over rows
-unrolled along one axis: windows of 3 x 3 0.6 to 0.9 of the time, of 5 x 5 with 32 channels 1.4, as 25 copies cost more.
-"""
+"""The input of a convolution with its windows unrolled: along the last axis alone, or over all axes (im2col)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.conv_geometry import Problem
-
-#: Bytes of rows that are unrolled at a time, about. Measured on a busy machine, 0.25, 0.5 and 1 MB were alike.
-_ROWS_BYTES = 1 << 19
+from dataflow.windows import Window
 
 
-class Unrolled:
-    """What one thread needs to unroll the windows of piece after piece of a batch."""
+class ExpandedRows:
+    """The input, expanded along the last spatial axis, for pieces of the batch."""
 
     def __init__(self, xp: Module, problem: Problem, dtype: Any) -> None:
         self.xp, self.problem, self.dtype = xp, problem, dtype
-        windows = problem.windows
-        #: Numbers in a row.
-        self.row = math.prod(w.taps for w in windows) * problem.channels
-        self._needed = [(w.count - 1) * w.stride + w.extent for w in windows]
-        self._is_inside = all(
-            w.before == 0 and need <= w.size for w, need in zip(windows, self._needed, strict=True)
-        )
-        # Copies go along the last axis of the source, which is short for a single channel: then
-        # the places come last, and long runs along the image are copied.
-        self._places_last = problem.channels * windows[2].stride <= 2
-        self._rows = self._padded = xp.empty(0, dtype)
-
-    def parts(self, x: Array) -> Iterator[tuple[Any, Any]]:
-        """(index, matrix): the rows of the places that ``index`` selects from the output of a piece, which are contiguous."""
-        windows, (n, *steps, c) = self.problem.windows, (x := self._with_padding(x)).strides
-        taps = [(w.taps, s * w.dilation) for w, s in zip(windows, steps, strict=True)]
-        taps.append((x.shape[4], c))
-        depth, height, width = [
-            (w.count, s * w.stride) for w, s in zip(windows, steps, strict=True)
+        depth, height, width = problem.windows
+        # With a stride, the rows that a tap needs lie `stride` apart: they are sorted by phase.
+        self.phases = [min(w.stride, w.extent) for w in (depth, height)]
+        self.lengths = [
+            max(t * w.dilation // w.stride for t in range(w.taps)) + w.count
+            for w in (depth, height)
         ]
-        line_bytes = width[0] * self.row * self.dtype.itemsize
-        lines = max(1, _ROWS_BYTES // max(1, line_bytes)) if self.xp is np else height[0]
-        items = lines // (depth[0] * height[0]) if self.xp is np else len(x)
-        if items:
-            for first in range(0, len(x), items):
-                piece = x[first : first + items]
-                places = [(len(piece), n), depth, height, width]
-                yield slice(first, first + items), self._matrix(piece, places, taps)
-            return
-        for item in range(len(x)):
-            for z in range(depth[0]):
-                plane = x[item, z * windows[0].stride :]
-                for y in range(0, height[0], lines):
-                    count = min(lines, height[0] - y)
-                    places = [(count, height[1]), width]
-                    piece = plane[:, y * windows[1].stride :]
-                    yield (item, z, slice(y, y + count)), self._matrix(piece, places, taps)
+        self.row = width.taps * problem.channels
+        self.needed = [
+            *(
+                w.stride * (n - 1) + p
+                for w, n, p in zip((depth, height), self.lengths, self.phases, strict=True)
+            ),
+            (width.count - 1) * width.stride + width.extent,
+        ]
+        places = self.phases[0] * self.phases[1] * self.lengths[0] * self.lengths[1] * width.count
+        outputs = depth.count * height.count * width.count * problem.outputs
+        self.item_bytes = dtype.itemsize * (
+            places * self.row + outputs + int(np.prod(self.needed)) * problem.channels
+        )
 
-    def _matrix(self, x: Array, places: list[tuple[int, int]], taps: list[tuple[int, int]]) -> Any:
-        """The rows of places from ``x`` on; axes are (length, bytes)."""
-        first, second = (taps, places) if self._places_last else (places, taps)
-        shape, strides = zip(*first, *second, strict=True)
-        view = self.xp.lib.stride_tricks.as_strided(x, shape, strides)
-        size = math.prod(shape)
-        if self._rows.size < size:
-            self._rows = self.xp.empty(size, self.dtype)
-        rows = self._rows[:size]
-        self.xp.copyto(rows.reshape(shape), view)
-        return rows.reshape(self.row, -1).T if self._places_last else rows.reshape(-1, self.row)
+    def shape(self, n: int) -> tuple[int, ...]:
+        """(phases, lengths, batch, places along the last axis, numbers in a row)."""
+        return (*self.phases, *self.lengths, n, self.problem.windows[2].count, self.row)
 
-    def _with_padding(self, x: Array) -> Any:
+    def padded(self, x: Array) -> Any:
         """A piece of the input with its padding, no larger than the windows need."""
-        if self._is_inside:
+        windows = self.problem.windows
+        if all(
+            w.before == 0 and need <= w.size for w, need in zip(windows, self.needed, strict=True)
+        ):
             return x
-        shape = (x.shape[0], *self._needed, x.shape[4])
-        if self._padded.shape != shape:
-            self._padded = self.xp.zeros(shape, self.dtype)
+        out = self.xp.zeros((x.shape[0], *self.needed, x.shape[4]), self.dtype)
         into, take = [slice(None)], [slice(None)]
-        for w, need in zip(self.problem.windows, self._needed, strict=True):
+        for w, need in zip(windows, self.needed, strict=True):
             length = max(0, min(w.size, need - w.before))
             into.append(slice(w.before, w.before + length))
             take.append(slice(0, length))
-        self._padded[tuple(into)] = x[tuple(take)]
-        return self._padded
+        out[tuple(into)] = x[tuple(take)]
+        return out
+
+    def expand(self, x: Array, out: Any) -> None:
+        """Fills ``out``, of `shape`, from a piece of the input."""
+        x = self.padded(x)
+        n, d, h, w, c = x.strides
+        depth, height, width = self.problem.windows
+        view = self.xp.lib.stride_tricks.as_strided(
+            x,
+            (*self.phases, *self.lengths, x.shape[0], width.count, width.taps, x.shape[4]),
+            (d, h, d * depth.stride, h * height.stride, n, w * width.stride, w * width.dilation, c),
+        )
+        self.xp.copyto(out.reshape(view.shape), view)
+
+    def block(self, rows: Any, z: int, y: int, place: int) -> Any:
+        """The rows that tap (z, y) needs for all outputs at depth ``place``: a matrix."""
+        depth, height, _ = self.problem.windows
+        z_shift, z_phase = divmod(z * depth.dilation, depth.stride)
+        y_shift, y_phase = divmod(y * height.dilation, height.stride)
+        part = rows[z_phase, y_phase, z_shift + place, y_shift : y_shift + height.count]
+        return part.reshape(-1, self.row)
+
+
+class Patches:
+    """The input with its windows unrolled over all axes: im2col, for short rows."""
+
+    def __init__(self, xp: Module, problem: Problem, dtype: Any) -> None:
+        self.xp, self.problem, self.dtype = xp, problem, dtype
+        self.rows = ExpandedRows(xp, problem, dtype)
+        self.needed = [(w.count - 1) * w.stride + w.extent for w in problem.windows]
+        self.rows.needed = self.needed
+        self.row = int(np.prod([w.taps for w in problem.windows])) * problem.channels
+        self.places = int(np.prod([w.count for w in problem.windows]))
+        # Copies go along the last axis of the source, which is short for a single channel: then
+        # the places come last, and long runs along the image are copied.
+        self.places_last = problem.channels * problem.windows[2].stride <= 2
+        self.item_bytes = dtype.itemsize * (self.places * (self.row + problem.outputs))
+
+    def expand(self, x: Array) -> Any:
+        """A matrix, one row for each place of each item of the piece."""
+        x = self.rows.padded(x)
+        n, *steps, c = x.strides
+        windows = self.problem.windows
+        places = [(w.count, s * w.stride) for w, s in zip(windows, steps, strict=True)]
+        taps = [(w.taps, s * w.dilation) for w, s in zip(windows, steps, strict=True)]
+        first, second = [(x.shape[0], n), *places], [*taps, (x.shape[4], c)]
+        if self.places_last:
+            first, second = second, first
+        shape, strides = zip(*first, *second, strict=True)
+        view = self.xp.lib.stride_tricks.as_strided(x, shape, strides)
+        matrix = self.xp.ascontiguousarray(view)
+        if self.places_last:
+            return matrix.reshape(self.row, -1).T
+        return matrix.reshape(-1, self.row)
+
+
+def collect(buffer: Any, out: Any, problem: Problem, rows: ExpandedRows) -> None:
+    """Adds every expanded row back to the places of the input that it was copied from."""
+    depth, height, width = problem.windows
+    parts = buffer.reshape(*buffer.shape[:6], width.taps, problem.channels)
+    for z_phase in range(rows.phases[0]):
+        z_from, z_to = _phase(depth, z_phase, rows.lengths[0])
+        for y_phase in range(rows.phases[1]):
+            y_from, y_to = _phase(height, y_phase, rows.lengths[1])
+            for tap in range(width.taps):
+                x_from, x_to = width.inside(tap)
+                part = parts[z_phase, y_phase, z_from, y_from, :, x_from, tap]
+                target = out[:, z_to, y_to, x_to].transpose(1, 2, 0, 3, 4)
+                target += part
+
+
+def _phase(w: Window, phase: int, length: int) -> tuple[slice, slice]:
+    """Of the rows of one phase: those that lie on the axis, and where."""
+    return w._replace(taps=1, dilation=1, before=w.before - phase, count=length).inside(0)
