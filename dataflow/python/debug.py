@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.missing import advice
 from dataflow.train.session_run_hook import SessionRunHook
 
 __all__ = [
@@ -33,7 +32,8 @@ def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
 
 def _refused(debugger: Any) -> NotImplementedError:
     return NotImplementedError(
-        f"tf.python.debug.{type(debugger).__name__}: {advice('python.debug')}"
+        f"tf.python.debug.{type(debugger).__name__}: tfdbg is not here; use tf.Print, sess.explain(fetches), "
+        "or the stepper of dataflow_widgets."
     )
 
 
