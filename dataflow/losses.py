@@ -309,6 +309,8 @@ def pairwise_loss(
         weights = cast(convert_to_tensor(weights), dtypes.float32)
         weights = require_broadcastable(convert_to_tensor(weights), convert_to_tensor(labels))
         delta = subtract(predictions, labels)
+        if weights.dims == ():
+            count_left_out(15)
         rank = len(delta.dims or ())
         axes = list(range(1, rank))
         present = array.ones_like(reduce_sum(delta, axes, keepdims=True))

@@ -35,20 +35,36 @@ from dataflow.ops.math import (
     reduce_sum,
 )
 from dataflow.ops.matrix_diag import diag_part
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.state import assign_add, scatter_add
 
 
 def _count(labels: Any, predictions: Any, weights: Any, condition: Callable[..., Tensor]) -> Pair:
-    predictions, labels, weights = matched(
-        cast(convert_to_tensor(predictions), dtypes.bool_),
-        cast(convert_to_tensor(labels), dtypes.bool_),
-        weights,
-    )
-    values = as_float(condition(labels, predictions))
-    count = metric_variable([], dtypes.float32, "count")
-    if weights is not None:
-        values = multiply(values, broadcast_weights(weights, values))
-    return array.identity(count), assign_add(count, reduce_sum(values))
+    labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
+    with counted_as(15 + _num_casts(labels, predictions) + (0 if weights is None else 7)):
+        predictions, labels, weights = matched(
+            cast(predictions, dtypes.bool_), cast(labels, dtypes.bool_), weights
+        )
+        values = as_float(condition(labels, predictions))
+        count = metric_variable([], dtypes.float32, "count")
+        if weights is not None:
+            values = multiply(values, broadcast_weights(weights, values))
+        return array.identity(count), assign_add(count, reduce_sum(values))
+
+
+def _num_casts(*values: Tensor) -> int:
+    return sum(value.dtype.base_dtype is not dtypes.bool_ for value in values)
+
+
+def _share_of(
+    labels: Any, predictions: Any, weights: Any, others: Callable[..., Pair]
+) -> tuple[Tensor, Tensor]:
+    """True positives and their share among them and ``others``: the value, and the update."""
+    labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
+    with counted_as(44 + _num_casts(labels, predictions) + (0 if weights is None else 14)):
+        hits, update_hits = true_positives(labels, predictions, weights)
+        missed, update_missed = others(labels, predictions, weights)
+        return _share(hits, missed, "value"), _share(update_hits, update_missed, "update_op")
 
 
 @scoped_metric("true_positives")
@@ -90,17 +106,13 @@ def precision(
     labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None
 ) -> Pair:
     """True positives / (true + false positives); 0 when there are none."""
-    hits, update_hits = true_positives(labels, predictions, weights)
-    wrong, update_wrong = false_positives(labels, predictions, weights)
-    return _share(hits, wrong, "value"), _share(update_hits, update_wrong, "update_op")
+    return _share_of(labels, predictions, weights, false_positives)
 
 
 @scoped_metric("recall")
 def recall(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None) -> Pair:
     """True positives / (true positives + false negatives); 0 when there are none."""
-    hits, update_hits = true_positives(labels, predictions, weights)
-    missed, update_missed = false_negatives(labels, predictions, weights)
-    return _share(hits, missed, "value"), _share(update_hits, update_missed, "update_op")
+    return _share_of(labels, predictions, weights, false_negatives)
 
 
 @scoped_metric("mean_iou")

@@ -43,6 +43,7 @@ from dataflow.ops.math import (
     reduce_min,
     reduce_sum,
 )
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
 from dataflow.ops.state import assign_add
 from dataflow.ops.variable_scope import variable_scope
@@ -130,6 +131,8 @@ def auc(
         else:
             cuts = evenly_spread(num_thresholds)
         values, updates = counts_at(labels, predictions, cuts, weights, tuple(COUNTS))
+        is_known = not isinstance(predictions, Tensor) or predictions.shape.is_fully_defined()
+        count_left_out(4 if is_known else 10)
 
         def area(counts: dict[str, Any], name: str) -> Tensor:
             tp, fn, tn, fp = (counts[k] for k in COUNTS)

@@ -115,6 +115,7 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
     """t scaled down so that its L2 norm, divided by its number of elements, is at most clip_norm."""
     with default_graph().name_scope(name or "clip_by_average_norm") as scope:
         t = convert_to_tensor(t, name="t")
+        count_left_out(3)  # the axes of a sum, and a second product of t and the norm
         count = cast(array_ops.size(t), dtypes.float32)
         count = cast(count, t.dtype.base_dtype)
         inverse = rsqrt(reduce_sum(t * t))

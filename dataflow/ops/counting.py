@@ -16,6 +16,7 @@ from dataflow.ops.arithmetic import maximum_op, minimum_op
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_op
 from dataflow.ops.reduce import reduce_max
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.shape import need_rank
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, compatible, list_dims
@@ -173,6 +174,9 @@ def confusion_matrix(
     from dataflow.ops.reduce import reduce_all
 
     graph = default_graph()
+    count_left_out(
+        11 if num_classes is None else 27
+    )  # checks are functions with messages of several parts
     with graph.name_scope(name or "confusion_matrix"):
         labels = convert_to_tensor(labels, name="labels")
         predictions = convert_to_tensor(predictions, name="predictions")

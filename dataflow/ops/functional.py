@@ -254,6 +254,8 @@ def scan(
         if initializer is None:
             outputs = [o.write(first, a) for o, a in zip(outputs, accumulated, strict=True)]
         i = (n - 1 - done) if reverse else done
+        if isinstance(n, Tensor):
+            count_left_out(3 if reverse else 1)
 
         def compute(i: Tensor, accumulated: Any, arrays_out: Any) -> Any:
             values = elements.pack([a.read(i) for a in arrays])

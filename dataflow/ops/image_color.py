@@ -24,7 +24,7 @@ from dataflow.ops.control_flow import with_dependencies
 from dataflow.ops.fills import ones_like
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.identity import identity
-from dataflow.ops.image_geometry import as_image
+from dataflow.ops.image_geometry import as_image, count_checks
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.reshape import expand_dims
 from dataflow.ops.seeds import count_left_out
@@ -347,6 +347,7 @@ def per_image_standardization(image: Any) -> Tensor:
         image = as_image(image)
         if not image.dtype.is_floating:  # not rescaled: the least deviation is in pixels' units
             image = cast(image, dtypes.float32)
+        count_checks(image)
         count_left_out(4)  # the variance is made of the mean of squares
         count = reduce_prod(shape(image)[-3:])
         mean = reduce_mean(image, axis=[-1, -2, -3], keepdims=True)

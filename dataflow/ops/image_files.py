@@ -16,6 +16,7 @@ from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.concat_split import unstack
 from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import cut
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.shape import need_rank
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
@@ -164,6 +165,8 @@ def decode_image(
     expand_animations: bool = True,
 ) -> Tensor:
     """A JPEG, PNG, GIF or BMP file as pixels; a GIF as frames."""
+    # TensorFlow looks at the first bytes, and chooses among the decoders in the graph.
+    count_left_out(75 if as_dtype(dtype) is dtypes.uint8 else 83)
     return decode_image_op(  # type: ignore[no-any-return]
         contents,
         channels=channels or 0,
@@ -238,4 +241,5 @@ def random_jpeg_quality(
     if min_jpeg_quality >= max_jpeg_quality:
         raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
     quality = random_uniform([], min_jpeg_quality, max_jpeg_quality, dtypes.int32, seed)
+    count_left_out(-4)
     return adjust_jpeg_quality(image, quality)

@@ -37,7 +37,16 @@ def as_image(value: TensorLike, ranks: tuple[int, ...] = (3, 4)) -> Tensor:
 def one_image(value: TensorLike) -> Tensor:
     """As `as_image`; what has an unknown rank is one image, and a run refuses a batch in its place."""
     image = as_image(value)
-    return ensure_shape(image, [None, None, None]) if image.dims is None else image
+    if image.dims is not None:
+        return image
+    count_left_out(-1)
+    return ensure_shape(image, [None, None, None])
+
+
+def count_checks(image: Tensor) -> None:
+    """Counts the nodes of TensorFlow that check an image's sizes, where these are not all known before a run."""
+    if image.dims is None or None in image.dims:
+        count_left_out(22)
 
 
 def sizes_of(image: Tensor) -> tuple[Any, Any]:
@@ -58,6 +67,7 @@ def _flip(image: TensorLike, axis_3d: int, name: str) -> Tensor:
     with op_scope(None, name, [image]):
         image = one_image(image)
         assert image.dims is not None
+        count_checks(image)
         return reverse(image, [axis_3d + len(image.dims) - 3])
 
 
@@ -80,6 +90,7 @@ def _random_flip(image: Any, axis: int, seed: Any, name: str) -> Tensor:
 
     with op_scope(None, name, [image]) as scope:
         image = identity(one_image(image), name="control_dependency")
+        count_checks(image)
         if len(image.dims) == 3:
             chance = random_uniform([], 0, 1.0, seed=seed)
             result = cond(
@@ -109,6 +120,7 @@ def transpose(image: TensorLike, name: str | None = None) -> Tensor:
     with op_scope(name, "transpose", [image]):
         image = as_image(image)
         count_left_out(1)
+        count_checks(image)
         order = [0, 2, 1, 3] if image.dims is not None and len(image.dims) == 4 else [1, 0, 2]
         return transpose_axes(image, order)  # of unknown rank: one image, as in TensorFlow
 
@@ -160,7 +172,8 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
         if fraction == 1.0:
             return image  # type: ignore[no-any-return]
         height, width = sizes_of(image)
-        count_left_out(1)
+        count_left_out(1 if _are_known(image) else 2)
+        count_checks(image)
 
         def start(size: TensorLike) -> Any:
             if isinstance(size, int):
@@ -207,6 +220,11 @@ def _need_positive(rows: Any, columns: Any) -> None:
             raise ValueError(f"{what} must be > 0, got {value}")
 
 
+def _are_known(image: Tensor) -> bool:
+    """Whether height and width are."""
+    return image.dims is not None and None not in image.dims[-3:-1]
+
+
 def _is_one(image: Tensor) -> bool:
     """Whether it is one image, of which TensorFlow makes a batch, and one of the result again."""
     return image.dims is not None and len(image.dims) == 3
@@ -229,6 +247,9 @@ def crop_to_bounding_box(
         _need_positive(rows, columns)
         height, width = sizes_of(image)
         count_left_out(4 if _is_one(image) else 1)
+        count_checks(image)
+        if None in (image.dims or ()):
+            count_left_out(2 if _are_known(image) else 3)
         for what, size, start, length in (
             ("width", width, left, columns),
             ("height", height, top, rows),
@@ -260,6 +281,9 @@ def pad_to_bounding_box(
             if isinstance(value, int) and value < 0:
                 raise ValueError(f"{what}, which fails by {-value}")
         count_left_out(6 if _is_one(image) else 3)
+        count_checks(image)
+        if None in (image.dims or ()):
+            count_left_out(2 if _are_known(image) else 3 if _is_one(image) else 1)
         pairs = [[top, below], [left, right], [0, 0]]
         assert image.dims is not None
         if len(image.dims) == 4:
@@ -290,6 +314,9 @@ def resize_image_with_crop_or_pad(
 
         height, width = sizes_of(image)
         count_left_out(-1 if _is_one(image) else 2)
+        count_checks(image)
+        if None in (image.dims or ()):
+            count_left_out(4 if _are_known(image) else 25)
         wide, tall = target_width - width, target_height - height
         cut_left, pad_left = high(-wide // 2, 0), high(wide // 2, 0)
         cut_top, pad_top = high(-tall // 2, 0), high(tall // 2, 0)

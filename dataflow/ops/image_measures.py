@@ -17,7 +17,7 @@ from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import as_image
 from dataflow.ops.pad import pad
 from dataflow.ops.reshape import reshape
-from dataflow.ops.seeds import counted_as
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.shape import shape
 from dataflow.ops.tile import tile
 
@@ -46,6 +46,7 @@ def psnr(a: TensorLike, b: TensorLike, max_val: Any, name: str | None = None) ->
     from dataflow.ops.math import log, reduce_mean, squared_difference, subtract
 
     with op_scope(name, "PSNR", [a, b]) as scope:
+        count_left_out(19)  # checks of the shapes
         a, b = convert_to_tensor(a), convert_to_tensor(b)
         peak = cast(max_val, a.dtype)
         peak = convert_image_dtype(peak, dtypes.float32)

@@ -105,6 +105,7 @@ def weighted_moments(
             weights * squared_difference_op(x, mean), axes, keepdims=True, name="weighted_distsq"
         )
         variance = div_no_nan(distance, count)
+        count_left_out(1)
         if not keep:
             mean = array_ops.squeeze(mean, axes)
             variance = array_ops.squeeze(variance, axes)

@@ -16,7 +16,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import add, maximum_op
-from dataflow.ops.seeds import seed_attrs
+from dataflow.ops.seeds import counted_as, seed_attrs
 from dataflow.ops.shape import need_rank
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, broadcast, list_dims, unknown_shape
@@ -411,13 +411,16 @@ def random_gamma(
         if alpha.dims is not None and beta.dims is not None and None not in alpha.dims + beta.dims:
             alpha = array_ops.broadcast_to(alpha, list(broadcast(alpha.dims, beta.dims) or ()))
         else:
-            full = array_ops.broadcast_dynamic_shape(array_ops.shape(alpha), array_ops.shape(beta))
+            with counted_as(2):
+                full = array_ops.broadcast_dynamic_shape(
+                    array_ops.shape(alpha), array_ops.shape(beta)
+                )
+                spread: Tensor = array_ops.broadcast_to(alpha, full)
             dims = broadcast(alpha.dims, beta.dims)
-            spread: Tensor = array_ops.broadcast_to(alpha, full)
             spread.set_shape(unknown_shape() if dims is None else dims)
             alpha = spread
-        smallest = internal_convert(np.finfo(dtype.as_numpy_dtype).tiny, dtype, "tiny")
         drawn = random_gamma_op(shape, alpha, **seed_attrs(seed))
+        smallest = internal_convert(np.finfo(dtype.as_numpy_dtype).tiny, dtype, "tiny")
         return maximum_op(smallest, drawn / beta)  # type: ignore[no-any-return]
 
 

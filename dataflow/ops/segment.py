@@ -20,6 +20,7 @@ from dataflow.ops.casts import cast
 from dataflow.ops.comparison import equal_op, greater_equal_op
 from dataflow.ops.elementary import sqrt
 from dataflow.ops.ragged_dispatch import takes_ragged
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.shape import need_rank
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, compatible, list_dims
@@ -150,6 +151,7 @@ unsorted_segment_min = _taking_ragged(unsorted_segment_min_op, "unsorted_segment
 
 def _segment_sizes(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
     """How many rows each segment has, at least 1, shaped to divide the sums."""
+    count_left_out(-10 if isinstance(num_segments, Tensor) else -12)
     dtype = data.dtype.base_dtype
     ones = array_ops.ones(array_ops.shape(segment_ids), dtype=dtype)
     sizes = unsorted_segment_sum_op(ones, segment_ids, num_segments)

@@ -20,6 +20,7 @@ from dataflow.ops.broadcasting import broadcast_to
 from dataflow.ops.casts import cast
 from dataflow.ops.fills import ones
 from dataflow.ops.reshape import expand_dims, reshape
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.shape import need_rank, rank, shape, size
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
@@ -228,30 +229,37 @@ def _sorted_last(values: Tensor, direction: str) -> Any:
 
 
 def _along(
-    values: TensorLike, axis: int, function: Callable[..., Any], name: str | None, default: str
+    values: TensorLike,
+    axis: int,
+    function: Callable[..., Any],
+    name: str | None,
+    default: str,
+    num_nodes: int,
 ) -> Tensor:
+    """``function`` of the last axis, applied along ``axis``; ``num_nodes`` are TensorFlow's for the last axis."""
     from dataflow.ops.permute import transpose
 
     with op_scope(name, default, [values]):
         tensor = convert_to_tensor(values, name="values")
-        if tensor.dims is None:
-            if axis != -1:
-                raise ValueError(f"axis {axis} needs a tensor of known rank; use -1, the last axis")
-            return function(tensor)  # type: ignore[no-any-return]
-        rank = len(tensor.dims)
-        at = shapes.normalize_axis(axis, rank)
-        if at == rank - 1:
-            return function(tensor)  # type: ignore[no-any-return]
+        rank = None if tensor.dims is None else len(tensor.dims)
+        if rank is None and axis != -1:
+            raise ValueError(f"axis {axis} needs a tensor of known rank; use -1, the last axis")
+        at = -1 if rank is None else shapes.normalize_axis(axis, rank)
+        if rank is None or at == rank - 1:
+            with counted_as(num_nodes):
+                return function(tensor)  # type: ignore[no-any-return]
         order = [i for i in range(rank) if i != at] + [at]
         back = list(np.argsort(order))
-        return transpose(function(transpose(tensor, order)), back)
+        with counted_as(num_nodes + 3):
+            return transpose(function(transpose(tensor, order)), back)
 
 
 def sort(
     values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
     """``values`` sorted along ``axis``."""
-    return _along(values, axis, lambda v: _sorted_last(v, direction)[0], name, "sort")
+    num_nodes = 10 if direction == "ASCENDING" else 8
+    return _along(values, axis, lambda v: _sorted_last(v, direction)[0], name, "sort", num_nodes)
 
 
 def argsort(
@@ -262,7 +270,8 @@ def argsort(
     name: str | None = None,
 ) -> Tensor:
     """The int32 indices that would sort ``values`` along ``axis``; equal ones keep their order."""
-    return _along(values, axis, lambda v: _sorted_last(v, direction)[1], name, "argsort")
+    num_nodes = 9 if direction == "ASCENDING" else 8
+    return _along(values, axis, lambda v: _sorted_last(v, direction)[1], name, "argsort", num_nodes)
 
 
 # ---- Search -------------------------------------------------------------------------------

@@ -56,6 +56,10 @@ def lengths() -> Any:
     return tf.placeholder(tf.int32, [None])
 
 
+def truths() -> Any:
+    return tf.placeholder(tf.bool, [None])
+
+
 def decoded(make_helper: Any, attention: Any = None, **kwargs: Any) -> Any:
     seq2seq, inputs, steps = tf.contrib.seq2seq, rows(None, 3), lengths()
     cell = tf.nn.rnn_cell.GRUCell(4)
@@ -174,6 +178,52 @@ def translated() -> Any:
 
 columns: Any = tf.feature_column
 COUNTED: dict[str, Any] = {
+    "sorted": lambda: tf.sort(rows(5)),
+    "sorted-down": lambda: tf.sort(rows(5), direction="DESCENDING"),
+    "order": lambda: tf.argsort(rows(5)),
+    "order-of-columns": lambda: tf.argsort(given(4, 5), axis=0, direction="DESCENDING"),
+    "flip-photo": lambda: tf.image.flip_left_right(rows(None, 3)),
+    "random-flip-photo": lambda: tf.image.random_flip_left_right(rows(None, 3)),
+    "random-flip-photos": lambda: tf.image.random_flip_up_down(rows(None, None, 3)),
+    "transpose-photo": lambda: tf.image.transpose_image(rows(None, 3)),
+    "middle-photo": lambda: tf.image.central_crop(rows(None, 3), 0.5),
+    "middle-photos": lambda: tf.image.central_crop(rows(8, 8, 3), 0.5),
+    "window-photo": lambda: tf.image.crop_to_bounding_box(rows(None, 3), 1, 1, 4, 4),
+    "window-photos": lambda: tf.image.crop_to_bounding_box(rows(8, 8, 3), 1, 1, 4, 4),
+    "padded-photo": lambda: tf.image.pad_to_bounding_box(rows(None, 3), 1, 1, 12, 12),
+    "padded-photos": lambda: tf.image.pad_to_bounding_box(rows(8, 8, 3), 1, 1, 12, 12),
+    "fitted-photo": lambda: tf.image.resize_image_with_crop_or_pad(rows(None, 3), 6, 12),
+    "fitted-photos": lambda: tf.image.resize_image_with_crop_or_pad(rows(8, 8, 3), 6, 12),
+    "fitted-unknown-photos": lambda: tf.image.resize_image_with_crop_or_pad(
+        rows(None, None, 3), 6, 12
+    ),
+    "standard-photo": lambda: tf.image.per_image_standardization(rows(None, 3)),
+    "any-image-file": lambda: tf.image.decode_image(tf.read_file("a")),
+    "any-image-file-as-floats": lambda: tf.image.decode_image(tf.read_file("a"), dtype=tf.float32),
+    "random-jpeg": lambda: tf.image.random_jpeg_quality(given(8, 8, 3), 10, 20),
+    "noise-ratio": lambda: tf.image.psnr(given(8, 8, 3), given(8, 8, 3), 1.0),
+    "average-norm": lambda: tf.clip_by_average_norm(rows(5), 1.0),
+    "weighted-moments": lambda: tf.nn.weighted_moments(rows(5), [0], rows(1)),
+    "gathered-rows": lambda: tf.batch_gather(given(4, 5, 6), tf.placeholder(tf.int32, [4, 5, 2])),
+    "gathered": lambda: tf.batch_gather(given(4), tf.placeholder(tf.int32, [2])),
+    "confusions": lambda: tf.confusion_matrix(lengths(), lengths(), 3),
+    "confusions-of-any": lambda: tf.confusion_matrix(lengths(), lengths()),
+    "pairs": lambda: tf.losses.mean_pairwise_squared_error(rows(5), rows(5)),
+    "scanned": lambda: tf.scan(lambda a, x: a + x, rows(5)),
+    "scanned-back": lambda: tf.scan(lambda a, x: a + x, rows(5), reverse=True),
+    "gammas-known": lambda: tf.random_gamma([3], given(4)),
+    "gammas": lambda: tf.random_gamma([3], rows()),
+    "segments": lambda: tf.unsorted_segment_mean(rows(5), lengths(), 3),
+    "segments-of-tensor": lambda: tf.unsorted_segment_sqrt_n(
+        rows(5), lengths(), tf.placeholder(tf.int32, [])
+    ),
+    "precision": lambda: tf.metrics.precision(truths(), truths()),
+    "precision-weighted": lambda: tf.metrics.precision(truths(), truths(), weights=rows()),
+    "recall-of-numbers": lambda: tf.metrics.recall(lengths(), lengths()),
+    "misses": lambda: tf.metrics.false_negatives(lengths(), truths(), weights=rows()),
+    "area": lambda: tf.metrics.auc(tf.placeholder(tf.bool, [4]), given(4)),
+    "area-of-any": lambda: tf.metrics.auc(truths(), rows()),
+    "intersections": lambda: tf.metrics.mean_iou(lengths(), lengths(), 3),
     "rot90": lambda: tf.image.rot90(given(8, 8, 3)),
     "rot90-batch": lambda: tf.image.rot90(given(2, 8, 8, 3), 3),
     "rot90-unknown": lambda: tf.image.rot90(rows(8, 8, 3), 3),
@@ -264,6 +314,48 @@ COUNTED: dict[str, Any] = {
 }
 #: The number of nodes, then the seeds of the random ops among them.
 NUM_NODES = {
+    "sorted": [11],
+    "sorted-down": [9],
+    "order": [10],
+    "order-of-columns": [12],
+    "flip-photo": [26],
+    "random-flip-photo": [42, 27],
+    "random-flip-photos": [49, 32],
+    "transpose-photo": [26],
+    "middle-photo": [59],
+    "middle-photos": [27],
+    "window-photo": [42],
+    "window-photos": [29],
+    "padded-photo": [53],
+    "padded-photos": [30],
+    "fitted-photo": [177],
+    "fitted-photos": [86],
+    "fitted-unknown-photos": [176],
+    "standard-photo": [46],
+    "any-image-file": [78],
+    "any-image-file-as-floats": [86],
+    "random-jpeg": [13, 4],
+    "noise-ratio": [37],
+    "average-norm": [19],
+    "weighted-moments": [18],
+    "gathered-rows": [63],
+    "gathered": [27],
+    "confusions": [107],
+    "confusions-of-any": [64],
+    "pairs": [63],
+    "scanned": [67],
+    "scanned-back": [73],
+    "gammas-known": [9, 5],
+    "gammas": [9, 5],
+    "segments": [14],
+    "segments-of-tensor": [15],
+    "precision": [46],
+    "precision-weighted": [61],
+    "recall-of-numbers": [48],
+    "misses": [26],
+    "area": [170],
+    "area-of-any": [176],
+    "intersections": [141],
     "rot90": [64],
     "rot90-batch": [64],
     "rot90-unknown": [86],
