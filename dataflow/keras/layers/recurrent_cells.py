@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.graph import nest
-from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.keras.base_layer import Layer
@@ -211,11 +210,10 @@ def takes_argument(cell: Any, name: str) -> bool:
 
 
 def build_cell(cell: Any, input_shape: Any) -> None:
-    """Makes a cell's variables outside of any loop."""
+    """Makes a cell's variables outside of any loop, under the layer's name alone."""
     if getattr(cell, "built", True) or isinstance(cell, RNNCell):
         return  # cells of tf.nn.rnn_cell make their variables when they are called
-    with default_graph().name_scope(cell.name):
-        cell.build(input_shape)
+    cell.build(input_shape)
     cell.built = True
 
 

@@ -62,8 +62,6 @@ class TimeDistributed(Wrapper):
     """The layer, applied to every step of [batch, steps, ...]."""
 
     not_parts = Wrapper.not_parts | {"_input_map"}
-    # The layer within builds itself when it is called with a step.
-    build = Layer.build  # type: ignore[assignment]
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
         if not isinstance(layer, (Layer, dict)):
@@ -78,13 +76,18 @@ class TimeDistributed(Wrapper):
     def _needs_phase(self) -> bool:
         return False  # the layer takes it
 
-    def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
-        static = inputs.shape.as_list()
-        if len(static) < 3:
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the weights of the layer within, which is given a step, under the wrapper's name alone."""
+        batch, *sizes = TensorShape(input_shape).as_list()
+        if len(sizes) < 2:
             raise ValueError(
                 "`TimeDistributed` Layer should be passed an `input_shape ` with at least 3 dimensions, "
-                f"received: {static}"
+                f"received: {[batch, *sizes]}"
             )
+        super().build(TensorShape([batch, *sizes[1:]]))
+
+    def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
+        static = inputs.shape.as_list()
         accepted = self.layer._call_arguments()
         with counted_as(0):  # weights come first in TensorFlow
             sizes = array.shape(inputs)
