@@ -17,6 +17,7 @@ tf: Any = dataflow
 
 @pytest.fixture
 def version_2() -> Iterator[None]:
+    tf.reset_default_graph()  # it can be enabled before a graph has nodes
     tf.enable_v2_behavior()
     yield
     tf.disable_v2_behavior()

@@ -137,7 +137,7 @@ result = [error_of(s) for s in (
     "from tensorflow.python.ops import no_such_ops",
     "from tensorflow.python.ops.math_ops import no_such_op",
     "import keras.no_such_module",
-    "from tensorflow.contrib.training import RandomStrategy",
+    "from tensorflow.contrib.framework import RecordInput",
     "import tensorflow as tf; tf.contrib.rnn.NoSuchCell",
 )]
 import tensorflow as tf
@@ -154,7 +154,7 @@ result.append([hasattr(tf.contrib, "verbs"), hasattr(tf, "no_such"), tf.contrib.
     assert "tf.python.ops.math_ops.no_such_op is not part of dataflow." in found[6]
     assert "tf.keras.no_such_module is not part of dataflow." in found[7]
     assert found[8].startswith(
-        "ImportError: tf.contrib.training.RandomStrategy is not part of dataflow. Read with tf.data"
+        "ImportError: tf.contrib.framework.RecordInput is not part of dataflow. Use tf.data.TFRecord"
     )
     assert found[9].startswith("AttributeError: tf.contrib.rnn.NoSuchCell is not part of dataflow.")
     assert found[10] == [False, False, "dataflow.contrib.layers"]

@@ -91,6 +91,11 @@ def test_gradient_of_relu(at_once: None, monkeypatch: pytest.MonkeyPatch, dtype:
     x, dy = tf.placeholder(dtype, [None]), tf.placeholder(dtype, [None])
     (dx,) = tf.gradients(tf.nn.relu(x), [x], [dy])
     numbers = _every_number(dtype)
+    if dtype is tf.bfloat16:
+        # Processors convert to bfloat16 without subnormal numbers whatever they are told, NumPy does what its thread
+        # is told; and twice, in a whole run of the tests, it kept them (the cause was not found).
+        small = np.abs(numbers.astype(np.float32)) < np.finfo(np.float32).tiny
+        numbers = np.where(small, numbers.dtype.type(0), numbers)
     feeds = {x: numbers, dy: np.random.default_rng(0).permutation(numbers)}
     _check(monkeypatch, dx, feeds)
 
