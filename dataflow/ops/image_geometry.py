@@ -43,10 +43,15 @@ def one_image(value: TensorLike) -> Tensor:
     return ensure_shape(image, [None, None, None])
 
 
-def count_checks(image: Tensor) -> None:
-    """Counts the nodes of TensorFlow that check an image's sizes, where these are not all known before a run."""
-    if image.dims is None or None in image.dims:
-        count_left_out(22)
+def count_checks(image: Tensor, more: int = 0, more_without_sizes: int = 0) -> None:
+    """Counts the nodes of TensorFlow that check an image's sizes, where these are not all known before a run.
+
+    ``more`` are those of further checks, ``more_without_sizes`` where height or width are not known.
+    """
+    dims = image.dims
+    if dims is None or None in dims:
+        without_sizes = dims is None or None in dims[-3:-1]
+        count_left_out(22 + (more_without_sizes if without_sizes else more))
 
 
 def sizes_of(image: Tensor) -> tuple[Any, Any]:
@@ -140,11 +145,10 @@ def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Tensor:
             lambda: flip_up_down(flip_left_right(image)),
             lambda: flip_left_right(transpose(image)),
         ]
-        # All turns are there in TensorFlow, as the cases of a choice, though k be a number; sizes are checked.
-        is_known = image.dims is not None and None not in image.dims
-        num_nodes = (62 if is_known else 84) + (not isinstance(k, Tensor))
+        count_checks(image)
         known = static_value(k) if isinstance(k, Tensor) else k
-        with counted_as(num_nodes):
+        # All turns are there in TensorFlow, as the cases of a choice, though k be a number.
+        with counted_as(62 + (not isinstance(k, Tensor))):
             if known is not None:
                 return turns[int(known) % 4]()
             turned: Tensor = switch_case(floormod(cast(k, dtypes.int32), 4), turns)
@@ -172,8 +176,8 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
         if fraction == 1.0:
             return image  # type: ignore[no-any-return]
         height, width = sizes_of(image)
-        count_left_out(1 if _are_known(image) else 2)
-        count_checks(image)
+        count_left_out(1)
+        count_checks(image, 0, 1)
 
         def start(size: TensorLike) -> Any:
             if isinstance(size, int):
@@ -220,11 +224,6 @@ def _need_positive(rows: Any, columns: Any) -> None:
             raise ValueError(f"{what} must be > 0, got {value}")
 
 
-def _are_known(image: Tensor) -> bool:
-    """Whether height and width are."""
-    return image.dims is not None and None not in image.dims[-3:-1]
-
-
 def _is_one(image: Tensor) -> bool:
     """Whether it is one image, of which TensorFlow makes a batch, and one of the result again."""
     return image.dims is not None and len(image.dims) == 3
@@ -247,9 +246,7 @@ def crop_to_bounding_box(
         _need_positive(rows, columns)
         height, width = sizes_of(image)
         count_left_out(4 if _is_one(image) else 1)
-        count_checks(image)
-        if None in (image.dims or ()):
-            count_left_out(2 if _are_known(image) else 3)
+        count_checks(image, 2, 3)
         for what, size, start, length in (
             ("width", width, left, columns),
             ("height", height, top, rows),
@@ -281,9 +278,7 @@ def pad_to_bounding_box(
             if isinstance(value, int) and value < 0:
                 raise ValueError(f"{what}, which fails by {-value}")
         count_left_out(6 if _is_one(image) else 3)
-        count_checks(image)
-        if None in (image.dims or ()):
-            count_left_out(2 if _are_known(image) else 3 if _is_one(image) else 1)
+        count_checks(image, 2, 3 if _is_one(image) else 1)
         pairs = [[top, below], [left, right], [0, 0]]
         assert image.dims is not None
         if len(image.dims) == 4:
@@ -314,9 +309,7 @@ def resize_image_with_crop_or_pad(
 
         height, width = sizes_of(image)
         count_left_out(-1 if _is_one(image) else 2)
-        count_checks(image)
-        if None in (image.dims or ()):
-            count_left_out(4 if _are_known(image) else 25)
+        count_checks(image, 4, 25)
         wide, tall = target_width - width, target_height - height
         cut_left, pad_left = high(-wide // 2, 0), high(wide // 2, 0)
         cut_top, pad_top = high(-tall // 2, 0), high(tall // 2, 0)
