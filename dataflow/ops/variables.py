@@ -501,7 +501,7 @@ class Variable(WithoutValue, metaclass=_MadeByCreators):
         """The rows of the variable that ``indices`` name."""
         from dataflow.ops.array import gather
 
-        return gather(self._variable, indices, name=name)
+        return gather(self._snapshot, indices, name=name)
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """Whether the variable has a value when the graph runs, a scalar bool."""

@@ -693,3 +693,20 @@ def test_programs_of_tensorflow_1_wrap_numbers_of_pythons_too() -> None:
     with tf.Session() as session:
         found = [value.tolist() for value in session.run(made)]
     assert found == [2147483647, -1, [44, 255]]
+
+
+def test_rows_of_a_variable_come_from_its_read(graph: tf.Graph) -> None:
+    """As in TensorFlow, whose programs look for `table/read` among what a lookup takes."""
+    table = tf.get_variable("table", [5, 2], initializer=tf.ones_initializer())
+    rows = tf.gather(table, [1, 1, 3])
+    looked_up = tf.nn.embedding_lookup(table, [0])
+    gathers = [op for op in graph.get_operations() if op.type == "GatherV2"]
+    assert [op.inputs[0].name for op in gathers] == ["table/read:0", "table/read:0"]
+    loss = tf.reduce_sum(rows) + tf.reduce_sum(looked_up)
+    (gradient,) = tf.gradients(loss, [table])
+    assert isinstance(gradient, tf.IndexedSlices)
+    update = tf.train.GradientDescentOptimizer(0.25).minimize(loss)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(update)
+        assert session.run(table)[:, 0].tolist() == [0.75, 0.5, 1, 0.75, 1]
